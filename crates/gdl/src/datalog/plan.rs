@@ -1,0 +1,492 @@
+//! The order in which a body is evaluated.
+//!
+//! A rule's author may write literals in any order; the planner chooses its own. Tests (`distinct`, `not`, literals
+//! without free variables) run as soon as their variables are bound. Among the literals that bind variables, the one
+//! with the fewest expected matches goes first. Whenever the literals that are left fall apart into groups that share
+//! no free variable, a group that binds nothing the head needs is only asked whether it has a solution, so that
+//! unrelated literals never multiply each other.
+
+use super::table::Pattern;
+use super::terms::TermId;
+use crate::program::{Term, VarId};
+use crate::symbol::SymbolId;
+
+/// A body literal with its relation resolved to a table.
+#[derive(Clone, Debug)]
+pub(super) enum Goal<'a> {
+    Atom {
+        table: usize,
+        args: &'a [Term],
+        /// Its number among the literals of the body that may be read from the newest facts alone.
+        occurrence: u32,
+    },
+    Distinct(&'a Term, &'a Term),
+    Not(Vec<Goal<'a>>),
+    Or(Vec<Vec<Goal<'a>>>),
+}
+
+/// How to get a term while the variables of a rule have values.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Term(TermId),
+    Slot(u32),
+    Build(SymbolId, Vec<Value>),
+}
+
+/// One step of a plan. The steps that follow run once for each way in which a step succeeds.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Looks facts up and binds variables to their parts.
+    Scan { table: usize, index: usize, key: Vec<Value>, out: Vec<u32> },
+    /// The same for the newest facts of a table.
+    ScanNewest { table: usize, patterns: Vec<Pattern>, key: Vec<Value>, out: Vec<u32> },
+    /// Tests whether a fact holds.
+    Contains { table: usize, args: Vec<Value> },
+    /// Tests whether two terms differ.
+    Distinct(Value, Value),
+    /// Tests that the steps have no solution.
+    Not(Vec<Step>),
+    /// Tests that the steps have a solution.
+    Exists(Vec<Step>),
+    /// Runs each branch.
+    Or(Vec<Vec<Step>>),
+    /// Never succeeds.
+    Fail,
+}
+
+/// A set of variables of one rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct VarSet(Vec<u64>);
+
+impl VarSet {
+    pub(super) fn insert(&mut self, var: VarId) {
+        let word = var.0 as usize / 64;
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (var.0 % 64);
+    }
+
+    pub(super) fn contains(&self, var: VarId) -> bool {
+        self.0.get(var.0 as usize / 64).is_some_and(|word| word >> (var.0 % 64) & 1 == 1)
+    }
+
+    fn extend(&mut self, other: &VarSet) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+
+    fn intersect(&mut self, other: &VarSet) {
+        for (index, word) in self.0.iter_mut().enumerate() {
+            *word &= other.0.get(index).copied().unwrap_or(0);
+        }
+    }
+
+    fn without(&self, other: &VarSet) -> VarSet {
+        let word = |(index, word): (usize, &u64)| word & !other.0.get(index).copied().unwrap_or(0);
+        VarSet(self.0.iter().enumerate().map(word).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+
+    fn meets(&self, other: &VarSet) -> bool {
+        self.0.iter().zip(&other.0).any(|(left, right)| left & right != 0)
+    }
+}
+
+/// What the planner asks of the database.
+pub(super) trait Catalog {
+    /// The ground term, made if it is new.
+    fn intern(&mut self, name: SymbolId, args: &[TermId]) -> TermId;
+    /// The number of the table's index for these patterns.
+    fn index(&mut self, table: usize, patterns: &[Pattern]) -> usize;
+    /// How many matches to expect of a lookup in this table.
+    fn fan_out(&self, table: usize, patterns: &[Pattern]) -> f64;
+}
+
+/// Plans a body. `newest`, if given, names the occurrence that is read from the newest facts, first of all.
+/// Variables of `needed` are bound when all steps have succeeded, if the body binds them at all.
+pub(super) fn plan(catalog: &mut dyn Catalog, goals: &[Goal<'_>], needed: &VarSet, newest: Option<u32>) -> Vec<Step> {
+    let mut planner = Planner { catalog };
+    let mut goals: Vec<Goal<'_>> = goals.to_vec();
+    let mut steps = Vec::new();
+    let mut bound = VarSet::default();
+    if let Some(wanted) = newest {
+        let first = take_occurrence(&mut goals, wanted).expect("the occurrence is in the body");
+        let Goal::Atom { table, args, .. } = first else { unreachable!("only atoms are occurrences") };
+        let mut live = needed.clone();
+        goals.iter().for_each(|goal| live.extend(&vars(goal)));
+        let (patterns, key, out) = planner.patterns(args, &bound, &live);
+        out.iter().for_each(|&slot| bound.insert(VarId(slot)));
+        steps.push(Step::ScanNewest { table, patterns, key, out });
+    }
+    planner.conjunction(goals, bound, needed, &mut steps);
+    steps
+}
+
+/// Removes the atom with this number from the goals and returns it. A disjunction that holds it is replaced by the
+/// rest of its branch.
+fn take_occurrence<'a>(goals: &mut Vec<Goal<'a>>, wanted: u32) -> Option<Goal<'a>> {
+    for index in 0..goals.len() {
+        match &mut goals[index] {
+            Goal::Atom { occurrence, .. } if *occurrence == wanted => return Some(goals.remove(index)),
+            Goal::Or(branches) => {
+                for branch in branches {
+                    if let Some(found) = take_occurrence(branch, wanted) {
+                        let rest = std::mem::take(branch);
+                        goals.splice(index..=index, rest);
+                        return Some(found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Every variable of a goal.
+pub(super) fn vars(goal: &Goal<'_>) -> VarSet {
+    let mut set = VarSet::default();
+    match goal {
+        Goal::Atom { args, .. } => args.iter().for_each(|arg| arg.for_each_var(&mut |var| set.insert(var))),
+        Goal::Distinct(left, right) => {
+            left.for_each_var(&mut |var| set.insert(var));
+            right.for_each_var(&mut |var| set.insert(var));
+        }
+        Goal::Not(inner) => inner.iter().for_each(|goal| set.extend(&vars(goal))),
+        Goal::Or(branches) => branches.iter().flatten().for_each(|goal| set.extend(&vars(goal))),
+    }
+    set
+}
+
+/// The variables that have a value once the goal has succeeded.
+fn binds(goal: &Goal<'_>) -> VarSet {
+    match goal {
+        Goal::Atom { .. } => vars(goal),
+        Goal::Distinct(..) | Goal::Not(_) => VarSet::default(),
+        Goal::Or(branches) => {
+            let mut common: Option<VarSet> = None;
+            for branch in branches {
+                let bound = binds_all(branch);
+                match &mut common {
+                    Some(common) => common.intersect(&bound),
+                    None => common = Some(bound),
+                }
+            }
+            common.unwrap_or_default()
+        }
+    }
+}
+
+fn binds_all(goals: &[Goal<'_>]) -> VarSet {
+    let mut set = VarSet::default();
+    goals.iter().for_each(|goal| set.extend(&binds(goal)));
+    set
+}
+
+struct Planner<'c> {
+    catalog: &'c mut dyn Catalog,
+}
+
+impl Planner<'_> {
+    fn conjunction(&mut self, mut goals: Vec<Goal<'_>>, mut bound: VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
+        // Variables outside this set never get a value here: they are local to a `not`, or unsafe.
+        let mut bindable = binds_all(&goals);
+        bindable.extend(&bound);
+        loop {
+            // Step 1. Run every test whose variables are bound, the cheapest kind first.
+            while let Some(index) = self.ready_test(&goals, &bound, &bindable, needed) {
+                let goal = goals.remove(index);
+                self.test(goal, &bound, steps);
+            }
+            if goals.is_empty() {
+                return;
+            }
+            // Step 2. A group of goals that binds nothing needed is a test, too. (If nothing at all is needed, the caller
+            // stops at the first solution by itself.)
+            let groups = components(&goals, &bound, &bindable);
+            let wanted = needed.without(&bound);
+            let idle = groups.iter().find(|group| !group.iter().any(|&index| vars(&goals[index]).meets(&wanted)));
+            if let Some(group) = idle
+                && !(groups.len() == 1 && needed.is_empty())
+            {
+                let inner = take_all(&mut goals, group);
+                let mut inner_steps = Vec::new();
+                self.conjunction(inner, bound.clone(), &VarSet::default(), &mut inner_steps);
+                steps.push(Step::Exists(inner_steps));
+                continue;
+            }
+            // Step 3. Bind variables by the goal with the fewest expected matches.
+            let mut best: Option<(f64, usize)> = None;
+            for (index, goal) in goals.iter().enumerate() {
+                if let Some(cost) = self.cost(goal, &goals, index, &bound, &bindable, needed)
+                    && best.is_none_or(|(least, _)| cost < least)
+                {
+                    best = Some((cost, index));
+                }
+            }
+            let Some((_, index)) = best else {
+                // Only disjunctions wait for each other's variables: run the first, its unbound variables stay local.
+                let goal = goals.remove(0);
+                self.generate(goal, &goals, &mut bound, needed, steps);
+                continue;
+            };
+            let goal = goals.remove(index);
+            self.generate(goal, &goals, &mut bound, needed, steps);
+        }
+    }
+
+    /// A goal that needs no further variable and binds none.
+    fn ready_test(&self, goals: &[Goal<'_>], bound: &VarSet, bindable: &VarSet, needed: &VarSet) -> Option<usize> {
+        let rank = |goal: &Goal<'_>| {
+            let mut open = vars(goal).without(bound);
+            match goal {
+                Goal::Atom { .. } => open.is_empty().then_some(1),
+                Goal::Distinct(..) => {
+                    open.intersect(bindable);
+                    open.is_empty().then_some(0)
+                }
+                Goal::Not(_) => {
+                    open.intersect(bindable);
+                    open.is_empty().then_some(2)
+                }
+                Goal::Or(_) => {
+                    let mut shared = open;
+                    shared.intersect(&self.shared_with_others(goal, goals, needed));
+                    shared.is_empty().then_some(3)
+                }
+            }
+        };
+        let ranked = goals.iter().enumerate().filter_map(|(index, goal)| Some((rank(goal)?, index)));
+        ranked.min().map(|(_, index)| index)
+    }
+
+    /// The variables that other goals, or the head, see.
+    fn shared_with_others(&self, goal: &Goal<'_>, goals: &[Goal<'_>], needed: &VarSet) -> VarSet {
+        let mut shared = needed.clone();
+        for other in goals.iter().filter(|other| !std::ptr::eq(*other, goal)) {
+            shared.extend(&vars(other));
+        }
+        shared
+    }
+
+    fn test(&mut self, goal: Goal<'_>, bound: &VarSet, steps: &mut Vec<Step>) {
+        match goal {
+            Goal::Atom { table, args, .. } => {
+                let args = args.iter().map(|arg| self.value(arg)).collect();
+                steps.push(Step::Contains { table, args });
+            }
+            Goal::Distinct(left, right) => {
+                // An unbound variable differs from everything but itself.
+                let open = !vars(&Goal::Distinct(left, right)).without(bound).is_empty();
+                if left == right {
+                    steps.push(Step::Fail);
+                } else if !open {
+                    steps.push(Step::Distinct(self.value(left), self.value(right)));
+                }
+            }
+            Goal::Not(inner) => {
+                let mut inner_steps = Vec::new();
+                self.conjunction(inner, bound.clone(), &VarSet::default(), &mut inner_steps);
+                steps.push(Step::Not(inner_steps));
+            }
+            Goal::Or(branches) => {
+                let branches = self.branches(branches, bound, &VarSet::default());
+                steps.push(Step::Exists(vec![Step::Or(branches)]));
+            }
+        }
+    }
+
+    fn branches(&mut self, branches: Vec<Vec<Goal<'_>>>, bound: &VarSet, needed: &VarSet) -> Vec<Vec<Step>> {
+        let plan_branch = |goals| {
+            let mut steps = Vec::new();
+            self.conjunction(goals, bound.clone(), needed, &mut steps);
+            steps
+        };
+        branches.into_iter().map(plan_branch).collect()
+    }
+
+    /// The expected number of matches, or `None` if the goal must wait.
+    fn cost(
+        &self,
+        goal: &Goal<'_>,
+        goals: &[Goal<'_>],
+        index: usize,
+        bound: &VarSet,
+        bindable: &VarSet,
+        needed: &VarSet,
+    ) -> Option<f64> {
+        match goal {
+            Goal::Atom { table, args, .. } => {
+                let mut live = needed.clone();
+                for (other, goal) in goals.iter().enumerate() {
+                    if other != index {
+                        live.extend(&vars(goal));
+                    }
+                }
+                Some(self.catalog.fan_out(*table, &patterns_only(args, bound, &live)))
+            }
+            Goal::Distinct(..) | Goal::Not(_) => None,
+            Goal::Or(branches) => {
+                // Variables that others share but that this disjunction does not bind must come first.
+                let mut waits_for = vars(goal).without(bound).without(&binds(goal));
+                waits_for.intersect(&self.shared_with_others(goal, goals, needed));
+                waits_for.intersect(bindable);
+                if !waits_for.is_empty() {
+                    return None;
+                }
+                let branch_cost = |branch: &Vec<Goal<'_>>| {
+                    let costs = branch.iter().enumerate().filter_map(|(index, goal)| {
+                        if vars(goal).without(bound).is_empty() {
+                            return Some(1.0);
+                        }
+                        self.cost(goal, branch, index, bound, bindable, needed)
+                    });
+                    costs.fold(f64::INFINITY, f64::min)
+                };
+                Some(branches.iter().map(branch_cost).filter(|cost| cost.is_finite()).sum())
+            }
+        }
+    }
+
+    fn generate(&mut self, goal: Goal<'_>, others: &[Goal<'_>], bound: &mut VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
+        let mut live = needed.clone();
+        others.iter().for_each(|goal| live.extend(&vars(goal)));
+        match goal {
+            Goal::Atom { table, args, .. } => {
+                let (patterns, key, out) = self.patterns(args, bound, &live);
+                let index = self.catalog.index(table, &patterns);
+                out.iter().for_each(|&slot| bound.insert(VarId(slot)));
+                steps.push(Step::Scan { table, index, key, out });
+            }
+            Goal::Or(branches) => {
+                let mut wanted = binds(&Goal::Or(branches.clone()));
+                let outer = wanted.clone();
+                wanted.intersect(&live);
+                let branches = self.branches(branches, bound, &wanted);
+                bound.extend(&outer_bound(&outer, &wanted));
+                steps.push(Step::Or(branches));
+            }
+            test => self.test(test, bound, steps),
+        }
+    }
+
+    /// The patterns of an atom's arguments, with the values of the key and the variables of the output.
+    fn patterns(&mut self, args: &[Term], bound: &VarSet, live: &VarSet) -> (Vec<Pattern>, Vec<Value>, Vec<u32>) {
+        let patterns = patterns_only(args, bound, live);
+        let (mut key, mut out) = (Vec::new(), Vec::new());
+        for (arg, pattern) in args.iter().zip(&patterns) {
+            self.collect(arg, pattern, &mut key, &mut out);
+        }
+        (patterns, key, out)
+    }
+
+    fn collect(&mut self, term: &Term, pattern: &Pattern, key: &mut Vec<Value>, out: &mut Vec<u32>) {
+        match (pattern, term) {
+            (Pattern::Key, term) => key.push(self.value(term)),
+            (Pattern::Out, Term::Var(var)) => out.push(var.0),
+            (Pattern::Shape(_, parts), Term::Func(_, args)) => {
+                args.iter().zip(parts).for_each(|(arg, part)| self.collect(arg, part, key, out));
+            }
+            _ => {}
+        }
+    }
+
+    /// How to build a term whose variables are all bound.
+    pub(super) fn value(&mut self, term: &Term) -> Value {
+        match term {
+            Term::Var(var) => Value::Slot(var.0),
+            Term::Const(name) => Value::Term(self.catalog.intern(*name, &[])),
+            Term::Func(name, args) => {
+                let args: Vec<Value> = args.iter().map(|arg| self.value(arg)).collect();
+                let ground: Option<Vec<TermId>> =
+                    args.iter().map(|arg| if let Value::Term(term) = arg { Some(*term) } else { None }).collect();
+                match ground {
+                    Some(args) => Value::Term(self.catalog.intern(*name, &args)),
+                    None => Value::Build(*name, args),
+                }
+            }
+        }
+    }
+}
+
+/// How to build the arguments of a head.
+pub(super) fn head_values(catalog: &mut dyn Catalog, args: &[Term]) -> Vec<Value> {
+    let mut planner = Planner { catalog };
+    args.iter().map(|arg| planner.value(arg)).collect()
+}
+
+/// The variables that stay visible after a disjunction: those it binds in every branch and somebody wants.
+fn outer_bound(binds: &VarSet, wanted: &VarSet) -> VarSet {
+    let mut visible = binds.clone();
+    visible.intersect(wanted);
+    visible
+}
+
+fn patterns_only(args: &[Term], bound: &VarSet, live: &VarSet) -> Vec<Pattern> {
+    fn walk(term: &Term, bound: &VarSet, live: &VarSet, repeated: &VarSet, outs: &mut Vec<VarId>) -> Pattern {
+        let mut open = VarSet::default();
+        term.for_each_var(&mut |var| {
+            if !bound.contains(var) {
+                open.insert(var);
+            }
+        });
+        if open.is_empty() {
+            return Pattern::Key;
+        }
+        match term {
+            Term::Var(var) => match outs.iter().position(|out| out == var) {
+                Some(earlier) => Pattern::Same(earlier as u32),
+                None if live.contains(*var) || repeated.contains(*var) => {
+                    outs.push(*var);
+                    Pattern::Out
+                }
+                None => Pattern::Any,
+            },
+            Term::Const(_) => Pattern::Key,
+            Term::Func(name, args) => {
+                Pattern::Shape(*name, args.iter().map(|arg| walk(arg, bound, live, repeated, outs)).collect())
+            }
+        }
+    }
+    let (mut once, mut repeated) = (VarSet::default(), VarSet::default());
+    for arg in args {
+        arg.for_each_var(&mut |var| if once.contains(var) { repeated.insert(var) } else { once.insert(var) });
+    }
+    let mut outs = Vec::new();
+    args.iter().map(|arg| walk(arg, bound, live, &repeated, &mut outs)).collect()
+}
+
+/// The goals' indices, grouped so that goals of different groups share no unbound variable.
+fn components(goals: &[Goal<'_>], bound: &VarSet, bindable: &VarSet) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(VarSet, Vec<usize>)> = Vec::new();
+    for (index, goal) in goals.iter().enumerate() {
+        let mut open = vars(goal).without(bound);
+        open.intersect(bindable);
+        let mut merged = (open, vec![index]);
+        groups.retain(|(vars, members)| {
+            let joined = vars.meets(&merged.0);
+            if joined {
+                merged.0.extend(vars);
+                merged.1.extend(members);
+            }
+            !joined
+        });
+        groups.push(merged);
+    }
+    let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, members)| members).collect();
+    groups.iter_mut().for_each(|members| members.sort_unstable());
+    groups.sort_unstable();
+    groups
+}
+
+fn take_all<'a>(goals: &mut Vec<Goal<'a>>, indices: &[usize]) -> Vec<Goal<'a>> {
+    let mut taken: Vec<Goal<'a>> = indices.iter().rev().map(|&index| goals.remove(index)).collect();
+    taken.reverse();
+    taken
+}

@@ -1,0 +1,29 @@
+//! Senet: a general game player. Give it the rules of a game in GDL, and nothing else.
+
+mod command;
+mod rules;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "senet", version, about = "A general game player: reads the rules of a game, and nothing else", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: command::Command,
+}
+
+fn main() -> std::process::ExitCode {
+    let arguments = Arguments::parse();
+    match command::run(arguments.command) {
+        Ok(code) => code,
+        Err(error) => {
+            // A reader that has seen enough (`senet trace … | head`) is no error.
+            let pipe_closed = error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+            if pipe_closed {
+                return std::process::ExitCode::SUCCESS;
+            }
+            eprintln!("error: {error:#}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}

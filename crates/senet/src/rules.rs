@@ -1,0 +1,75 @@
+//! Finding and reading rules.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use gdl::datalog::Unevaluable;
+use gdl::program::RuleId;
+use gdl::{Diagnostic, Program, Source};
+use machine::{Limits, Reference, Setup};
+
+/// A rule text with all that reading it told us.
+pub(crate) struct Rules {
+    pub(crate) source: Source,
+    pub(crate) tree: gdl::ast::Tree,
+    pub(crate) program: Arc<Program>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a rule file; only a file that can't be opened is an error here.
+pub(crate) fn read(rules: &str) -> anyhow::Result<Rules> {
+    let bytes = std::fs::read(Path::new(rules)).with_context(|| format!("can't read `{rules}`"))?;
+    let (source, mut diagnostics) = gdl::decode(rules, &bytes);
+    let (tree, found) = gdl::parse(&source);
+    diagnostics.extend(found);
+    let (program, found) = gdl::resolve(&tree);
+    diagnostics.extend(found);
+    Ok(Rules { source, tree, program: Arc::new(program), diagnostics })
+}
+
+/// Prints diagnostics to standard error.
+pub(crate) fn report(source: &Source, diagnostics: &[Diagnostic]) {
+    let colored = std::io::stderr().is_terminal();
+    for found in diagnostics {
+        eprintln!("{}\n", found.render(source, colored));
+    }
+}
+
+/// The reference engine for rules without errors.
+pub(crate) fn reference(rules: &Rules, limits: Limits) -> anyhow::Result<Reference> {
+    if gdl::diagnostic::any_error(&rules.diagnostics) {
+        report(&rules.source, &rules.diagnostics);
+        bail!("`{}` has errors; `senet check` lists them", rules.source.name());
+    }
+    match Reference::new(rules.program.clone(), limits) {
+        Ok(machine) => Ok(machine),
+        Err(Setup::Unevaluable(why)) => {
+            let (RuleId(rule), what) = match why {
+                Unevaluable::UnsafeHead(rule) => (rule, "has an unbound variable in its head"),
+                Unevaluable::Unstratified(rule) => (rule, "makes a relation depend on its own negation"),
+            };
+            let place = rules.source.position(rules.program.rules[rule as usize].span.start);
+            bail!("the rule at {}:{place} {what}; `senet check` says more", rules.source.name())
+        }
+        Err(Setup::Exceeded(exceeded)) => bail!(over_budget(rules, &exceeded)),
+    }
+}
+
+/// Names the budget and the rule that ran over it.
+pub(crate) fn over_budget(rules: &Rules, exceeded: &machine::Exceeded) -> String {
+    let rule = &rules.program.rules[exceeded.rule.0 as usize];
+    let place = rules.source.position(rule.span.start);
+    format!("{exceeded} in the rule at {}:{place}", rules.source.name())
+}
+
+impl Rules {
+    /// What to call the game: the name of its file without the extension, or of its folder.
+    pub(crate) fn game_name(&self) -> String {
+        let path = Path::new(self.source.name());
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let parent = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        if stem == "rules" { parent.unwrap_or(stem) } else { stem }
+    }
+}
