@@ -1,32 +1,153 @@
 //! Running a plan.
+//!
+//! Most relations are complete tables by the time a rule reads them. Those that would be too large are procedures
+//! instead: a call gives the values of some arguments and gets the facts that have them, which are remembered until
+//! the state changes. Procedures that call themselves are evaluated by linear tabling (Zhou, Shen, Yuan and You 2001,
+//! "Implementation of a linear tabling mechanism"): a call that is already under way answers with what it has found
+//! so far, and the outermost call that others depend on starts again until nothing new is found.
 
 use super::plan::{Step, Value};
-use super::table::{Rows, Table, extract_row};
+use super::table::{Pattern, Rows, Table, extract_row};
 use super::terms::{TermId, Terms};
 use super::{Limits, Resource};
+use crate::program::RuleId;
 
 /// Where a rule's conclusions go.
-pub(super) struct Fresh<'a> {
-    pub(super) table: usize,
-    pub(super) head: &'a [Value],
-    pub(super) rows: &'a mut Rows,
+#[derive(Clone, Copy)]
+pub(super) enum Sink<'a> {
+    /// New facts of a table.
+    Table { table: usize, head: &'a [Value] },
+    /// Answers to a call.
+    Call { procedure: usize, call: usize, head: &'a [Value] },
 }
+
+/// A rule as a procedure runs it.
+#[derive(Clone, Debug)]
+pub(super) struct Clause {
+    pub(super) rule: RuleId,
+    pub(super) n_slots: usize,
+    pub(super) first_key_slot: usize,
+    pub(super) steps: Vec<Step>,
+    pub(super) head: Vec<Value>,
+}
+
+impl Clause {
+    /// A clause that answers with one fact.
+    pub(super) fn fact(rule: RuleId, row: &[TermId], known: &[bool]) -> Clause {
+        let (mut steps, mut head) = (Vec::new(), Vec::new());
+        for (&term, &known) in row.iter().zip(known) {
+            if known {
+                let value = Value::Slot(steps.len() as u32);
+                steps.push(Step::Match { value, pattern: Pattern::Key, key: vec![Value::Term(term)], out: Vec::new() });
+            } else {
+                head.push(Value::Term(term));
+            }
+        }
+        Clause { rule, n_slots: steps.len(), first_key_slot: 0, steps, head }
+    }
+}
+
+/// A relation that is evaluated on demand, for one choice of known arguments.
+#[derive(Clone, Debug)]
+pub(super) struct Procedure {
+    pub(super) table: usize,
+    pub(super) known: Vec<bool>,
+    pub(super) clauses: Vec<Clause>,
+}
+
+/// What the calls of a procedure have found in the current state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memo {
+    keys: Rows,
+    calls: Vec<Call>,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    answers: Rows,
+    status: Status,
+    /// The shallowest call under way that this one depends on.
+    depends_on: usize,
+    /// The pass in which it was last evaluated.
+    pass: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    UnderWay { depth: usize },
+    /// Evaluated, but it depends on a call under way.
+    Provisional,
+    Complete,
+}
+
+impl Memo {
+    pub(super) fn new(n_known: usize) -> Memo {
+        Memo { keys: Rows::new(n_known), calls: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.calls.clear();
+    }
+}
+
+/// Why an evaluation broke off.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Broken {
+    /// A budget ran out in this rule.
+    Exceeded(Resource, u64, RuleId),
+    /// A table grew beyond the size at which it is better evaluated on demand.
+    TooLarge { table: usize },
+    /// Calls of this table's procedures are nested too deeply.
+    TooDeep { table: usize },
+}
+
+/// How deep calls may be nested: each takes some stack.
+const MAX_CALL_DEPTH: usize = 200;
 
 /// One run of one rule.
 pub(super) struct Evaluation<'a> {
     pub(super) tables: &'a [Table],
     pub(super) terms: &'a mut Terms,
+    pub(super) procedures: &'a [Procedure],
+    pub(super) memos: &'a mut [Memo],
     /// The newest rows of each table.
     pub(super) newest: &'a dyn Fn(usize) -> std::ops::Range<usize>,
-    /// The values of the rule's variables.
-    pub(super) slots: Vec<TermId>,
-    /// Keys under construction.
-    pub(super) stack: Vec<TermId>,
-    pub(super) fresh: Fresh<'a>,
+    pub(super) rule: RuleId,
+    pub(super) sink: Sink<'a>,
+    /// The new facts for the sink's table.
+    pub(super) fresh: &'a mut Rows,
+    /// The size beyond which the sink's table is too large.
+    pub(super) fresh_limit: usize,
     pub(super) limits: &'a Limits,
     pub(super) interrupt: Option<&'a (dyn Fn() -> bool + Send + Sync)>,
     pub(super) n_facts: usize,
     pub(super) work: &'a mut u64,
+    pub(super) frame: Frame,
+    pub(super) tabling: &'a mut Tabling,
+}
+
+/// The working memory of rules that run.
+#[derive(Default)]
+pub(super) struct Frame {
+    /// The values of the variables of all rules that run, the innermost last.
+    slots: Vec<TermId>,
+    /// Where those of the current rule begin.
+    base: usize,
+    /// Keys under construction.
+    stack: Vec<TermId>,
+}
+
+/// The bookkeeping of calls under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tabling {
+    depth: usize,
+    /// The shallowest call under way that the current call has been found to depend on.
+    depends_on: usize,
+    n_answers: u64,
+    pass: u64,
+    /// Provisional calls, by procedure and number.
+    provisional: Vec<(usize, usize)>,
 }
 
 /// The steps to run after the current ones, innermost first.
@@ -51,11 +172,12 @@ enum Purpose {
     Test,
 }
 
-type Outcome<T> = Result<T, (Resource, u64)>;
+type Outcome<T> = Result<T, Broken>;
 
-impl Evaluation<'_> {
-    /// Adds a fact to [`Fresh::rows`] for every solution of the steps.
-    pub(super) fn run(mut self, steps: &[Step]) -> Outcome<()> {
+impl<'a> Evaluation<'a> {
+    /// Sends a fact to the sink for every solution of the steps.
+    pub(super) fn run(mut self, steps: &[Step], n_slots: usize) -> Outcome<()> {
+        self.frame.slots.resize(n_slots, TermId(0));
         self.solve(steps, None, Purpose::Derive).map(|_| ())
     }
 
@@ -70,14 +192,13 @@ impl Evaluation<'_> {
         let holds = match step {
             Step::Scan { table, index, key, out } => {
                 let index = self.tables[*table].index(*index);
-                let from = self.stack.len();
-                let known = key.iter().all(|value| self.push_known(value));
-                let mut entry = if known { index.first(&self.stack[from..]) } else { None };
-                self.stack.truncate(from);
+                let from = self.frame.stack.len();
+                let mut entry = if self.push_all(key) { index.first(&self.frame.stack[from..]) } else { None };
+                self.frame.stack.truncate(from);
                 while let Some(current) = entry {
                     self.count_work()?;
                     for (&slot, &value) in out.iter().zip(index.out(current)) {
-                        self.slots[slot as usize] = value;
+                        self.frame.slots[self.frame.base + slot as usize] = value;
                     }
                     if self.solve(steps, rest, purpose)? == Flow::Stop {
                         return Ok(Flow::Stop);
@@ -87,13 +208,9 @@ impl Evaluation<'_> {
                 return Ok(Flow::Continue);
             }
             Step::ScanNewest { table, patterns, key, out } => {
-                let from = self.stack.len();
-                let known = key.iter().all(|value| self.push_known(value));
-                let wanted = self.stack[from..].to_vec();
-                self.stack.truncate(from);
-                let range = if known { (self.newest)(*table) } else { 0..0 };
+                let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
                 let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
-                for row in range {
+                for row in (self.newest)(*table) {
                     self.count_work()?;
                     found_key.clear();
                     found_out.clear();
@@ -101,14 +218,47 @@ impl Evaluation<'_> {
                     if !extract_row(patterns, self.terms, row, &mut found_key, &mut found_out) || found_key != wanted {
                         continue;
                     }
-                    for (&slot, &value) in out.iter().zip(&found_out) {
-                        self.slots[slot as usize] = value;
-                    }
+                    self.bind(out, &found_out);
                     if self.solve(steps, rest, purpose)? == Flow::Stop {
                         return Ok(Flow::Stop);
                     }
                 }
                 return Ok(Flow::Continue);
+            }
+            Step::Call { procedure, key, patterns, parts, out } => {
+                let key: Vec<TermId> = key.iter().map(|value| self.build(value)).collect();
+                let call = self.call(*procedure, &key)?;
+                if patterns.is_empty() {
+                    self.memos[*procedure].calls[call].answers.len() > 0
+                } else {
+                    let Some(wanted) = self.known_values(parts) else { return Ok(Flow::Continue) };
+                    let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
+                    // Answers that come while the loop runs are seen in the next pass.
+                    for index in 0..self.memos[*procedure].calls[call].answers.len() {
+                        self.count_work()?;
+                        found_key.clear();
+                        found_out.clear();
+                        let row = self.memos[*procedure].calls[call].answers.row(index);
+                        let fits = extract_row(patterns, self.terms, row, &mut found_key, &mut found_out);
+                        if !fits || found_key != wanted {
+                            continue;
+                        }
+                        self.bind(out, &found_out);
+                        if self.solve(steps, rest, purpose)? == Flow::Stop {
+                            return Ok(Flow::Stop);
+                        }
+                    }
+                    return Ok(Flow::Continue);
+                }
+            }
+            Step::Match { value, pattern, key, out } => {
+                let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
+                let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
+                let term = self.build(value);
+                let pattern = std::slice::from_ref(pattern);
+                let fits = extract_row(pattern, self.terms, &[term], &mut found_key, &mut found_out) && found_key == wanted;
+                self.bind(out, &found_out);
+                fits
             }
             Step::Or(branches) => {
                 let rest = Rest { steps, rest };
@@ -120,19 +270,18 @@ impl Evaluation<'_> {
                 return Ok(Flow::Continue);
             }
             Step::Contains { table, args } => {
-                let from = self.stack.len();
-                let known = args.iter().all(|value| self.push_known(value));
-                let holds = known && self.tables[*table].rows.contains(&self.stack[from..]);
-                self.stack.truncate(from);
+                let from = self.frame.stack.len();
+                let holds = self.push_all(args) && self.tables[*table].rows.contains(&self.frame.stack[from..]);
+                self.frame.stack.truncate(from);
                 self.count_work()?;
                 holds
             }
             Step::Distinct(left, right) => {
                 // A term that was never made equals no term that was.
-                let from = self.stack.len();
+                let from = self.frame.stack.len();
                 let known = self.push_known(left) && self.push_known(right);
-                let holds = !known || self.stack[from] != self.stack[from + 1];
-                self.stack.truncate(from);
+                let holds = !known || self.frame.stack[from] != self.frame.stack[from + 1];
+                self.frame.stack.truncate(from);
                 holds
             }
             Step::Not(inner) => self.solve(inner, None, Purpose::Test)? == Flow::Continue,
@@ -142,73 +291,196 @@ impl Evaluation<'_> {
         if holds { self.solve(steps, rest, purpose) } else { Ok(Flow::Continue) }
     }
 
+    /// Finds the answers to a call and returns its number.
+    fn call(&mut self, procedure: usize, key: &[TermId]) -> Outcome<usize> {
+        // Step 1. Answer from memory if the call is complete, under way, or was evaluated in this pass.
+        let memo = &mut self.memos[procedure];
+        let known = memo.keys.position(key);
+        let number = known.unwrap_or(memo.calls.len());
+        if known.is_some() {
+            let call = &memo.calls[number];
+            match call.status {
+                Status::Complete => return Ok(number),
+                Status::UnderWay { depth } => {
+                    self.tabling.depends_on = self.tabling.depends_on.min(depth);
+                    return Ok(number);
+                }
+                Status::Provisional if call.pass == self.tabling.pass => {
+                    self.tabling.depends_on = self.tabling.depends_on.min(call.depends_on);
+                    return Ok(number);
+                }
+                Status::Provisional => {}
+            }
+        } else {
+            let n_open = self.procedures[procedure].known.iter().filter(|known| !**known).count();
+            memo.keys.insert(key);
+            memo.calls.push(Call {
+                answers: Rows::new(n_open),
+                status: Status::Complete,
+                depends_on: usize::MAX,
+                pass: 0,
+            });
+        }
+        // Step 2. Run the rules, again and again while the call depends on itself and something new is found.
+        let depth = self.tabling.depth + 1;
+        if depth > MAX_CALL_DEPTH {
+            return Err(Broken::TooDeep { table: self.procedures[procedure].table });
+        }
+        self.tabling.depth = depth;
+        let outer_depends_on = std::mem::replace(&mut self.tabling.depends_on, usize::MAX);
+        let provisional_from = self.tabling.provisional.len();
+        self.memos[procedure].calls[number].status = Status::UnderWay { depth };
+        let depends_on = loop {
+            let before = self.tabling.n_answers;
+            self.run_clauses(procedure, number, key)?;
+            let depends_on = self.tabling.depends_on;
+            if depends_on == depth && self.tabling.n_answers > before {
+                self.tabling.pass += 1;
+                self.tabling.depends_on = usize::MAX;
+                continue;
+            }
+            break depends_on;
+        };
+        // Step 3. A call that depends on none further out is complete, and so is all that was waiting for it.
+        let call = &mut self.memos[procedure].calls[number];
+        if depends_on >= depth {
+            call.status = Status::Complete;
+            for (procedure, number) in self.tabling.provisional.drain(provisional_from..) {
+                self.memos[procedure].calls[number].status = Status::Complete;
+            }
+            self.tabling.depends_on = outer_depends_on;
+        } else {
+            (call.status, call.depends_on, call.pass) = (Status::Provisional, depends_on, self.tabling.pass);
+            self.tabling.provisional.push((procedure, number));
+            self.tabling.depends_on = outer_depends_on.min(depends_on);
+        }
+        self.tabling.depth = depth - 1;
+        Ok(number)
+    }
+
+    fn run_clauses(&mut self, procedure: usize, call: usize, key: &[TermId]) -> Outcome<()> {
+        let procedures = self.procedures;
+        for clause in &procedures[procedure].clauses {
+            let outer_base = self.frame.base;
+            let base = self.frame.slots.len();
+            self.frame.slots.resize(base + clause.n_slots, TermId(0));
+            self.frame.slots[base + clause.first_key_slot..][..key.len()].copy_from_slice(key);
+            self.frame.base = base;
+            let outer = (self.sink, self.rule);
+            self.rule = clause.rule;
+            self.sink = Sink::Call { procedure, call, head: &clause.head };
+            let outcome = self.solve(&clause.steps, None, Purpose::Derive);
+            (self.sink, self.rule) = outer;
+            self.frame.base = outer_base;
+            self.frame.slots.truncate(base);
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, out: &[u32], values: &[TermId]) {
+        for (&slot, &value) in out.iter().zip(values) {
+            self.frame.slots[self.frame.base + slot as usize] = value;
+        }
+    }
+
+    fn known_values(&mut self, values: &[Value]) -> Option<Vec<TermId>> {
+        let from = self.frame.stack.len();
+        let known = self.push_all(values);
+        let found = known.then(|| self.frame.stack[from..].to_vec());
+        self.frame.stack.truncate(from);
+        found
+    }
+
+    fn push_all(&mut self, values: &[Value]) -> bool {
+        values.iter().all(|value| self.push_known(value))
+    }
+
     /// Pushes the term on the stack; `false` if it was never met, so that no fact can hold it.
     fn push_known(&mut self, value: &Value) -> bool {
         let term = match value {
             Value::Term(term) => *term,
-            Value::Slot(slot) => self.slots[*slot as usize],
+            Value::Slot(slot) => self.frame.slots[self.frame.base + *slot as usize],
             Value::Build(name, args) => {
-                let from = self.stack.len();
-                let known = args.iter().all(|arg| self.push_known(arg));
-                let found = if known { self.terms.find(*name, &self.stack[from..]) } else { None };
-                self.stack.truncate(from);
+                let from = self.frame.stack.len();
+                let known = self.push_all(args);
+                let found = if known { self.terms.find(*name, &self.frame.stack[from..]) } else { None };
+                self.frame.stack.truncate(from);
                 let Some(term) = found else { return false };
                 term
             }
         };
-        self.stack.push(term);
+        self.frame.stack.push(term);
         true
     }
 
     fn build(&mut self, value: &Value) -> TermId {
         match value {
             Value::Term(term) => *term,
-            Value::Slot(slot) => self.slots[*slot as usize],
+            Value::Slot(slot) => self.frame.slots[self.frame.base + *slot as usize],
             Value::Build(name, args) => {
-                let from = self.stack.len();
+                let from = self.frame.stack.len();
                 for arg in args {
                     let arg = self.build(arg);
-                    self.stack.push(arg);
+                    self.frame.stack.push(arg);
                 }
-                let term = self.terms.intern(*name, &self.stack[from..]);
-                self.stack.truncate(from);
+                let term = self.terms.intern(*name, &self.frame.stack[from..]);
+                self.frame.stack.truncate(from);
                 term
             }
         }
     }
 
     fn derive(&mut self) -> Outcome<()> {
-        let from = self.stack.len();
-        let head = self.fresh.head;
+        let from = self.frame.stack.len();
+        let (Sink::Table { head, .. } | Sink::Call { head, .. }) = self.sink;
         for value in head {
             let term = self.build(value);
-            self.stack.push(term);
+            self.frame.stack.push(term);
         }
-        let row = &self.stack[from..];
-        if !self.tables[self.fresh.table].rows.contains(row) && self.fresh.rows.insert(row) {
-            let n_facts = self.n_facts + self.fresh.rows.len();
-            if n_facts > self.limits.facts {
-                return Err((Resource::Facts, self.limits.facts as u64));
-            }
-            if self.terms.max_depth() > self.limits.term_depth {
-                return Err((Resource::TermDepth, u64::from(self.limits.term_depth)));
-            }
-            // About three words a term and six a fact, indices included.
-            if self.terms.bytes() + n_facts * 48 > self.limits.bytes {
-                return Err((Resource::Bytes, self.limits.bytes as u64));
+        let row = &self.frame.stack[from..];
+        let is_new = match self.sink {
+            Sink::Table { table, .. } => !self.tables[table].rows.contains(row) && self.fresh.insert(row),
+            Sink::Call { procedure, call, .. } => self.memos[procedure].calls[call].answers.insert(row),
+        };
+        self.frame.stack.truncate(from);
+        if is_new {
+            self.n_facts += 1;
+            self.check_limits()?;
+            match self.sink {
+                Sink::Table { table, .. } if self.tables[table].rows.len() + self.fresh.len() > self.fresh_limit => {
+                    return Err(Broken::TooLarge { table });
+                }
+                Sink::Table { .. } => {}
+                Sink::Call { .. } => self.tabling.n_answers += 1,
             }
         }
-        self.stack.truncate(from);
         self.count_work()
+    }
+
+    fn check_limits(&self) -> Outcome<()> {
+        let limits = self.limits;
+        // About three words a term and six a fact, indices included.
+        let bytes = self.terms.bytes() + self.n_facts * 48;
+        let broken = if self.n_facts > limits.facts {
+            Some((Resource::Facts, limits.facts as u64))
+        } else if self.terms.max_depth() > limits.term_depth {
+            Some((Resource::TermDepth, u64::from(limits.term_depth)))
+        } else if bytes > limits.bytes {
+            Some((Resource::Bytes, limits.bytes as u64))
+        } else {
+            None
+        };
+        broken.map_or(Ok(()), |(resource, limit)| Err(Broken::Exceeded(resource, limit, self.rule)))
     }
 
     fn count_work(&mut self) -> Outcome<()> {
         *self.work += 1;
         if *self.work > self.limits.work {
-            return Err((Resource::Work, self.limits.work));
+            return Err(Broken::Exceeded(Resource::Work, self.limits.work, self.rule));
         }
         if self.work.is_multiple_of(4096) && self.interrupt.is_some_and(|interrupt| interrupt()) {
-            return Err((Resource::Interrupted, 0));
+            return Err(Broken::Exceeded(Resource::Interrupted, 0, self.rule));
         }
         Ok(())
     }

@@ -5,6 +5,9 @@
 //! joins the newest facts of one literal with everything else. Facts that depend on neither `true` nor `does` are
 //! derived once and kept; the others are derived anew for each state.
 //!
+//! A relation that grows too large for a table is turned into a procedure, which derives only the facts that somebody
+//! asks for: see [`eval`].
+//!
 //! A rule depends on the rules whose heads unify with its literals. That is finer than a dependency between relations:
 //! `(<= (goal ?r 100) (not (goal ?r 0)))`, which real games have, is stratified in this sense.
 //!
@@ -24,8 +27,8 @@ use rustc_hash::FxBuildHasher;
 pub use terms::{TermId, Terms};
 
 use crate::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term};
-use crate::symbol::keyword;
-use eval::{Evaluation, Fresh};
+use crate::symbol::{Symbols, keyword};
+use eval::{Broken, Clause, Evaluation, Frame, Memo, Procedure, Sink, Tabling};
 use plan::{Catalog, Goal, Step, Value, VarSet};
 use table::{Pattern, Rows, Table};
 
@@ -152,9 +155,30 @@ pub struct Database {
     needs: Vec<Vec<usize>>,
     groups: Vec<Group>,
     rules: Vec<Planned>,
+    /// How each table's facts are found.
+    modes: Vec<Mode>,
+    procedures: Vec<Procedure>,
+    memos: Vec<Memo>,
+    tabling: Tabling,
     work: u64,
     n_facts: usize,
 }
+
+/// How the facts of a table are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// All at once; on demand, if that turns out too large.
+    Complete,
+    /// All at once, whatever the size: calls were nested too deeply, or the engine asks for the whole table.
+    AlwaysComplete,
+    /// By procedures.
+    OnDemand,
+}
+
+/// The number of facts beyond which a table that is derived anew for each state is better evaluated on demand.
+const LARGE_TABLE: usize = 20_000;
+/// The same for a table that is derived once.
+const LARGE_STATIC_TABLE: usize = 2_000_000;
 
 type Interrupt = std::sync::Arc<dyn Fn() -> bool + Send + Sync>;
 
@@ -172,6 +196,10 @@ impl Database {
             needs: Vec::new(),
             groups: Vec::new(),
             rules: Vec::new(),
+            modes: Vec::new(),
+            procedures: Vec::new(),
+            memos: Vec::new(),
+            tabling: Tabling::default(),
             work: 0,
             n_facts: 0,
             program: program.clone(),
@@ -232,6 +260,7 @@ impl Database {
         if table == next {
             self.tables.push(Table::new(relation.arity as usize));
             self.facts.push(Rows::new(relation.arity as usize));
+            self.modes.push(if Symbols::is_keyword(relation.name) { Mode::AlwaysComplete } else { Mode::Complete });
         }
         table
     }
@@ -336,6 +365,11 @@ impl Database {
             (0..facts.len()).for_each(|index| _ = self.tables[table].rows.insert(facts.row(index)));
         }
         self.groups.iter_mut().filter(|group| group.level >= level).for_each(|group| group.done = false);
+        for (procedure, memo) in self.procedures.iter().zip(&mut self.memos) {
+            if self.levels[procedure.table] >= level {
+                memo.clear();
+            }
+        }
         self.n_facts = self.tables.iter().map(|table| table.rows.len()).sum();
     }
 
@@ -369,17 +403,59 @@ impl Database {
     /// Derives all facts of a relation and returns its table.
     fn evaluate(&mut self, relation: Relation) -> Result<Option<usize>, Exceeded> {
         let Some(&table) = self.relations.get(&relation) else { return Ok(None) };
-        for index in 0..self.needs[table].len() {
-            let needed = self.needs[table][index];
+        let mut index = 0;
+        while let Some(&needed) = self.needs[table].get(index) {
             if !self.groups[needed].done {
-                self.evaluate_group(needed)?;
-                self.groups[needed].done = true;
+                match self.evaluate_group(needed) {
+                    Ok(()) => self.groups[needed].done = true,
+                    Err(Broken::Exceeded(resource, limit, rule)) => {
+                        // Calls that were under way must not be taken for answered ones.
+                        self.memos.iter_mut().for_each(Memo::clear);
+                        self.tabling = Tabling::default();
+                        return Err(Exceeded { resource, limit, rule });
+                    }
+                    Err(Broken::TooLarge { table }) => {
+                        self.change_mode(table, Mode::OnDemand);
+                        index = 0;
+                        continue;
+                    }
+                    Err(Broken::TooDeep { table }) => {
+                        self.change_mode(table, Mode::AlwaysComplete);
+                        index = 0;
+                        continue;
+                    }
+                }
             }
+            index += 1;
         }
         Ok(Some(table))
     }
 
-    fn evaluate_group(&mut self, number: usize) -> Result<(), Exceeded> {
+    /// Changes how the facts of a table, and of all tables in a recursion with it, are found, and forgets what was
+    /// derived from them.
+    fn change_mode(&mut self, table: usize, mode: Mode) {
+        let mut tables = vec![table];
+        for group in self.groups.iter().filter(|group| group.recursive && group.tables.contains(&table)) {
+            tables.extend_from_slice(&group.tables);
+        }
+        let fixed = tables.iter().any(|&table| self.modes[table] == Mode::AlwaysComplete);
+        for table in tables {
+            self.modes[table] = if fixed { Mode::AlwaysComplete } else { mode };
+        }
+        self.procedures.clear();
+        self.memos.clear();
+        self.tabling = Tabling::default();
+        self.groups.iter_mut().for_each(|group| group.n_plannings = 0);
+        let (fluents, moves) = (self.tables[self.relations[&TRUE]].rows.clone(), self.tables[self.relations[&DOES]].rows.clone());
+        self.forget(Level::Static);
+        self.tables[self.relations[&TRUE]].rows = fluents;
+        self.tables[self.relations[&DOES]].rows = moves;
+    }
+
+    fn evaluate_group(&mut self, number: usize) -> Result<(), Broken> {
+        if self.groups[number].tables.iter().all(|&table| self.modes[table] == Mode::OnDemand) {
+            return Ok(());
+        }
         self.plan_group(number);
         let rules = std::mem::take(&mut self.groups[number].rules);
         let result = self.run_rules(number, &rules);
@@ -387,17 +463,18 @@ impl Database {
         result
     }
 
-    fn run_rules(&mut self, number: usize, rules: &[usize]) -> Result<(), Exceeded> {
+    fn run_rules(&mut self, number: usize, rules: &[usize]) -> Result<(), Broken> {
         let tables = self.groups[number].tables.clone();
-        let mut newest: Vec<std::ops::Range<usize>> = vec![0..0; if self.groups[number].recursive { self.tables.len() } else { 0 }];
-        if self.groups[number].recursive {
+        let recursive = self.groups[number].recursive;
+        let mut newest = vec![0..0; if recursive { self.tables.len() } else { 0 }];
+        if recursive {
             tables.iter().for_each(|&table| newest[table].start = self.tables[table].rows.len());
         }
         // Step 1. Each rule once, over all facts.
         for &rule in rules {
             self.run(rule, None, &|_| 0..0)?;
         }
-        if !self.groups[number].recursive {
+        if !recursive {
             return Ok(());
         }
         // Step 2. Rounds, until no rule finds a new fact. What a round adds is the next round's newest.
@@ -420,32 +497,45 @@ impl Database {
         rule: usize,
         occurrence: Option<usize>,
         newest: &dyn Fn(usize) -> std::ops::Range<usize>,
-    ) -> Result<(), Exceeded> {
+    ) -> Result<(), Broken> {
         let planned = std::mem::replace(
             &mut self.rules[rule],
             Planned { rule: RuleId(0), table: 0, head: Vec::new(), full: Vec::new(), by_newest: Vec::new() },
         );
         let steps = occurrence.map_or(&planned.full, |index| &planned.by_newest[index]);
         self.catch_up(steps);
-        let mut fresh = Rows::new(self.tables[planned.table].rows.arity);
+        if !self.procedures.is_empty() {
+            self.catch_up_procedures();
+        }
+        let table = planned.table;
+        let mut fresh = Rows::new(self.tables[table].rows.arity);
+        let fresh_limit = match (self.modes[table], self.levels[table]) {
+            (Mode::AlwaysComplete, _) => usize::MAX,
+            (_, Level::Static) => LARGE_STATIC_TABLE,
+            _ => LARGE_TABLE,
+        };
         let outcome = Evaluation {
             tables: &self.tables,
             terms: &mut self.terms,
+            procedures: &self.procedures,
+            memos: &mut self.memos,
             newest,
-            slots: vec![TermId(0); self.program.rules[planned.rule.0 as usize].variables.len()],
-            stack: Vec::new(),
-            fresh: Fresh { table: planned.table, head: &planned.head, rows: &mut fresh },
+            rule: planned.rule,
+            sink: Sink::Table { table, head: &planned.head },
+            fresh: &mut fresh,
+            fresh_limit,
             limits: &self.limits,
             interrupt: self.interrupt.as_deref(),
             n_facts: self.n_facts,
             work: &mut self.work,
+            frame: Frame::default(),
+            tabling: &mut self.tabling,
         }
-        .run(steps);
-        let id = planned.rule;
+        .run(steps, self.program.rules[planned.rule.0 as usize].variables.len());
         self.rules[rule] = planned;
         self.n_facts += fresh.len();
-        self.tables[self.rules[rule].table].rows.absorb(&mut fresh);
-        outcome.map_err(|(resource, limit)| Exceeded { resource, limit, rule: id })
+        self.tables[table].rows.absorb(&mut fresh);
+        outcome
     }
 
     fn catch_up(&mut self, steps: &[Step]) {
@@ -457,6 +547,16 @@ impl Database {
                 _ => {}
             }
         }
+    }
+
+    /// Brings the indices that procedures read up to date. What procedures read is complete before they are called,
+    /// so this is needed only after a table has changed.
+    fn catch_up_procedures(&mut self) {
+        let procedures = std::mem::take(&mut self.procedures);
+        for clause in procedures.iter().flat_map(|procedure| &procedure.clauses) {
+            self.catch_up(&clause.steps);
+        }
+        self.procedures = procedures;
     }
 
     /// Plans the rules of a group for the sizes that the tables have now, unless the plans at hand were made for
@@ -491,36 +591,69 @@ impl Database {
 
     fn plan_rule(&mut self, group: usize, number: usize, rule: &Rule) {
         let mut n_occurrences = 0;
-        let mut goals = self.goals(&rule.body, group, &mut n_occurrences, true);
+        let mut goals = self.goals(&rule.body, Some(group), &mut n_occurrences);
         let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
-        if let Some(args) = &role_variable {
-            let table = self.relations[&ROLE];
-            goals.push(Goal::Atom { table, args, occurrence: u32::MAX });
-        }
+        self.add_role_goal(&role_variable, &mut goals);
         let mut needed = VarSet::default();
         rule.head.args.iter().for_each(|arg| arg.for_each_var(&mut |var| needed.insert(var)));
-        let mut catalog = Sizes { tables: &mut self.tables, terms: &mut self.terms };
         let mut plan = |newest| {
-            let steps = plan::plan(&mut catalog, &goals, &needed, newest);
+            let steps = plan::plan(self, &goals, &needed, newest);
             // A head without variables is derived at most once.
             if needed.is_empty() && !goals.is_empty() { vec![Step::Exists(steps)] } else { steps }
         };
         let full = plan(None);
         let by_newest = (0..n_occurrences).map(|occurrence| plan(Some(occurrence))).collect();
-        let head = plan::head_values(&mut catalog, &rule.head.args);
+        let head = plan::head_values(self, &rule.head.args);
         let planned = &mut self.rules[number];
         (planned.full, planned.by_newest, planned.head) = (full, by_newest, head);
+        self.plan_procedures();
     }
 
-    /// The goals of a body; literals of the group's own relations are numbered if `positive`.
-    fn goals<'a>(&self, body: &'a [Formula], group: usize, n_occurrences: &mut u32, positive: bool) -> Vec<Goal<'a>> {
+    /// Plans the procedures that plans have asked for, and those that their plans ask for.
+    fn plan_procedures(&mut self) {
+        let program = self.program.clone();
+        while let Some(number) = (0..self.procedures.len()).find(|&number| self.memos.len() <= number) {
+            let Procedure { table, known, .. } = self.procedures[number].clone();
+            let mut clauses = Vec::new();
+            for facts in 0..self.facts[table].len() {
+                let head = self.facts[table].row(facts).to_vec();
+                clauses.push(Clause::fact(RuleId(0), &head, &known));
+            }
+            for index in 0..self.rules.len() {
+                if self.rules[index].table != table {
+                    continue;
+                }
+                let id = self.rules[index].rule;
+                let rule = &program.rules[id.0 as usize];
+                let mut goals = self.goals(&rule.body, None, &mut 0);
+                let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
+                self.add_role_goal(&role_variable, &mut goals);
+                let first_key_slot = rule.variables.len();
+                let (steps, head) =
+                    plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
+                let n_slots = first_key_slot + known.iter().filter(|known| **known).count();
+                clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
+            }
+            self.procedures[number].clauses = clauses;
+            self.memos.push(Memo::new(known.iter().filter(|known| **known).count()));
+        }
+    }
+
+    fn add_role_goal<'a>(&self, role_variable: &'a Option<[Term; 1]>, goals: &mut Vec<Goal<'a>>) {
+        if let Some(args) = role_variable {
+            goals.push(Goal::Atom { table: self.relations[&ROLE], args, occurrence: u32::MAX });
+        }
+    }
+
+    /// The goals of a body. Positive literals of the relations of `group` are numbered.
+    fn goals<'a>(&self, body: &'a [Formula], group: Option<usize>, n_occurrences: &mut u32) -> Vec<Goal<'a>> {
         let mut goals = Vec::new();
         for formula in body {
             match formula {
                 Formula::Atom(atom) => {
                     let table = self.relations[&atom.relation()];
                     let mut occurrence = u32::MAX;
-                    if positive && self.groups[group].tables.contains(&table) {
+                    if group.is_some_and(|group| self.groups[group].tables.contains(&table)) {
                         occurrence = *n_occurrences;
                         *n_occurrences += 1;
                     }
@@ -528,11 +661,11 @@ impl Database {
                 }
                 Formula::Distinct(left, right, _) => goals.push(Goal::Distinct(left, right)),
                 Formula::Not(inner, _) => {
-                    goals.push(Goal::Not(self.goals(std::slice::from_ref(inner), group, n_occurrences, false)));
+                    goals.push(Goal::Not(self.goals(std::slice::from_ref(inner), None, n_occurrences)));
                 }
-                Formula::And(parts, _) => goals.extend(self.goals(parts, group, n_occurrences, positive)),
+                Formula::And(parts, _) => goals.extend(self.goals(parts, group, n_occurrences)),
                 Formula::Or(parts, _) => {
-                    let branch = |part| self.goals(std::slice::from_ref(part), group, n_occurrences, positive);
+                    let branch = |part| self.goals(std::slice::from_ref(part), group, n_occurrences);
                     goals.push(Goal::Or(parts.iter().map(branch).collect()));
                 }
             }
@@ -608,13 +741,7 @@ fn may_unify(left: &Term, right: &Term) -> bool {
     }
 }
 
-/// The planner's view of the tables.
-struct Sizes<'a> {
-    tables: &'a mut [Table],
-    terms: &'a mut Terms,
-}
-
-impl Catalog for Sizes<'_> {
+impl Catalog for Database {
     fn intern(&mut self, name: crate::symbol::SymbolId, args: &[TermId]) -> TermId {
         self.terms.intern(name, args)
     }
@@ -624,14 +751,30 @@ impl Catalog for Sizes<'_> {
     }
 
     fn fan_out(&self, table: usize, patterns: &[Pattern]) -> f64 {
-        // A table that is empty now says nothing of later states; the more of a literal is known, the better.
-        const UNKNOWN_SIZE: f64 = 100.0;
-        self.tables[table].fan_out(patterns, self.terms).unwrap_or_else(|| {
-            let (mut known, mut open) = (0.0, 0.0);
-            for pattern in patterns {
-                pattern.count(&mut known, &mut open);
-            }
-            UNKNOWN_SIZE.powf(open / f64::max(known + open, 1.0))
-        })
+        let (mut known, mut open) = (0.0, 0.0);
+        for pattern in patterns {
+            pattern.count(&mut known, &mut open);
+        }
+        let guess = |size: f64| size.powf(open / f64::max(known + open, 1.0));
+        // What a table holds now says little of later states, unless it is the same in all of them. The more of a
+        // literal is known, the better.
+        let now = self.tables[table].fan_out(patterns, &self.terms);
+        match (self.modes[table], self.levels[table], now) {
+            (Mode::OnDemand, ..) => guess(1000.0),
+            (_, Level::Static, Some(now)) => now,
+            (_, _, Some(now)) => now.max(0.25 * guess(100.0)),
+            _ => guess(100.0),
+        }
+    }
+
+    fn procedure(&mut self, table: usize, known: &[bool]) -> Option<usize> {
+        if self.modes[table] != Mode::OnDemand {
+            return None;
+        }
+        let same = |procedure: &Procedure| procedure.table == table && procedure.known == known;
+        Some(self.procedures.iter().position(same).unwrap_or_else(|| {
+            self.procedures.push(Procedure { table, known: known.to_vec(), clauses: Vec::new() });
+            self.procedures.len() - 1
+        }))
     }
 }

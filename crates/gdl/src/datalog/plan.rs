@@ -42,6 +42,10 @@ pub(super) enum Step {
     ScanNewest { table: usize, patterns: Vec<Pattern>, key: Vec<Value>, out: Vec<u32> },
     /// Tests whether a fact holds.
     Contains { table: usize, args: Vec<Value> },
+    /// Asks a procedure for the facts with a given key.
+    Call { procedure: usize, key: Vec<Value>, patterns: Vec<Pattern>, parts: Vec<Value>, out: Vec<u32> },
+    /// Takes a known term apart: tests its parts and binds variables to others.
+    Match { value: Value, pattern: Pattern, key: Vec<Value>, out: Vec<u32> },
     /// Tests whether two terms differ.
     Distinct(Value, Value),
     /// Tests that the steps have no solution.
@@ -106,6 +110,42 @@ pub(super) trait Catalog {
     fn index(&mut self, table: usize, patterns: &[Pattern]) -> usize;
     /// How many matches to expect of a lookup in this table.
     fn fan_out(&self, table: usize, patterns: &[Pattern]) -> f64;
+    /// For a table whose facts are derived on demand: the procedure that finds those with given values in the arguments
+    /// that `known` marks.
+    fn procedure(&mut self, table: usize, known: &[bool]) -> Option<usize>;
+}
+
+/// Plans a rule of a procedure: the values of the known arguments of the head are in the slots from `first_key_slot` on.
+pub(super) fn plan_procedure(
+    catalog: &mut dyn Catalog,
+    goals: Vec<Goal<'_>>,
+    head: &[Term],
+    known: &[bool],
+    first_key_slot: u32,
+) -> (Vec<Step>, Vec<Value>) {
+    let mut planner = Planner { catalog };
+    let mut live = VarSet::default();
+    head.iter().for_each(|arg| arg.for_each_var(&mut |var| live.insert(var)));
+    goals.iter().for_each(|goal| live.extend(&vars(goal)));
+    let mut bound = VarSet::default();
+    let mut steps = Vec::new();
+    for (number, (arg, _)) in head.iter().zip(known).filter(|(_, known)| **known).enumerate() {
+        let (mut patterns, key, out) = planner.patterns(std::slice::from_ref(arg), &bound, &live);
+        out.iter().for_each(|&slot| bound.insert(VarId(slot)));
+        let value = Value::Slot(first_key_slot + number as u32);
+        steps.push(Step::Match { value, pattern: patterns.remove(0), key, out });
+    }
+    let wanted: Vec<&Term> = head.iter().zip(known).filter(|(_, known)| !**known).map(|(arg, _)| arg).collect();
+    let mut needed = VarSet::default();
+    wanted.iter().for_each(|arg| arg.for_each_var(&mut |var| needed.insert(var)));
+    let mut body = Vec::new();
+    planner.conjunction(goals, bound.clone(), &needed, &mut body);
+    if needed.without(&bound).is_empty() {
+        steps.push(Step::Exists(body));
+    } else {
+        steps.extend(body);
+    }
+    (steps, wanted.into_iter().map(|arg| planner.value(arg)).collect())
 }
 
 /// Plans a body. `newest`, if given, names the occurrence that is read from the newest facts, first of all.
@@ -278,8 +318,13 @@ impl Planner<'_> {
     fn test(&mut self, goal: Goal<'_>, bound: &VarSet, steps: &mut Vec<Step>) {
         match goal {
             Goal::Atom { table, args, .. } => {
-                let args = args.iter().map(|arg| self.value(arg)).collect();
-                steps.push(Step::Contains { table, args });
+                let key = args.iter().map(|arg| self.value(arg)).collect();
+                steps.push(match self.catalog.procedure(table, &vec![true; args.len()]) {
+                    Some(procedure) => {
+                        Step::Call { procedure, key, patterns: Vec::new(), parts: Vec::new(), out: Vec::new() }
+                    }
+                    None => Step::Contains { table, args: key },
+                });
             }
             Goal::Distinct(left, right) => {
                 // An unbound variable differs from everything but itself.
@@ -359,6 +404,20 @@ impl Planner<'_> {
         others.iter().for_each(|goal| live.extend(&vars(goal)));
         match goal {
             Goal::Atom { table, args, .. } => {
+                let is_known = |arg: &Term| {
+                    let mut known = true;
+                    arg.for_each_var(&mut |var| known &= bound.contains(var));
+                    known
+                };
+                let known: Vec<bool> = args.iter().map(is_known).collect();
+                if let Some(procedure) = self.catalog.procedure(table, &known) {
+                    let key = args.iter().filter(|arg| is_known(arg)).map(|arg| self.value(arg)).collect();
+                    let open: Vec<Term> = args.iter().filter(|arg| !is_known(arg)).cloned().collect();
+                    let (patterns, parts, out) = self.patterns(&open, bound, &live);
+                    out.iter().for_each(|&slot| bound.insert(VarId(slot)));
+                    steps.push(Step::Call { procedure, key, patterns, parts, out });
+                    return;
+                }
                 let (patterns, key, out) = self.patterns(args, bound, &live);
                 let index = self.catalog.index(table, &patterns);
                 out.iter().for_each(|&slot| bound.insert(VarId(slot)));

@@ -98,7 +98,12 @@ impl Rows {
     }
 
     pub(super) fn contains(&self, row: &[TermId]) -> bool {
-        self.set.find(hash_ids(row), |&other| self.row(other as usize) == row).is_some()
+        self.position(row).is_some()
+    }
+
+    /// The number of a row.
+    pub(super) fn position(&self, row: &[TermId]) -> Option<usize> {
+        self.set.find(hash_ids(row), |&other| self.row(other as usize) == row).map(|&index| index as usize)
     }
 
     /// Adds a row; `false` if it is there already.
