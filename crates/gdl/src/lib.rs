@@ -8,12 +8,15 @@ pub mod ast;
 pub mod datalog;
 pub mod diagnostic;
 mod graph;
+pub mod ground;
+pub mod normalize;
 mod parse;
 pub mod program;
 pub mod source;
 pub mod symbol;
 
 pub use datalog::{Database, TermId};
+pub use graph::components as strongly_connected_components;
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use parse::{Form, MAX_DEPTH, decode, detect, parse};
 pub use program::{Program, Relation, resolve};

@@ -73,3 +73,10 @@ impl Rules {
         if stem == "rules" { parent.unwrap_or(stem) } else { stem }
     }
 }
+
+/// The network of the rules, or why there is none.
+pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, String> {
+    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+        .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
+    Ok(Arc::new(machine::network::build(ground)))
+}

@@ -181,6 +181,14 @@ impl<'a> Evaluation<'a> {
         self.solve(steps, None, Purpose::Derive).map(|_| ())
     }
 
+    /// Appends the answers to a call to `rows` and returns their number.
+    pub(super) fn answer(mut self, procedure: usize, key: &[TermId], rows: &mut Vec<TermId>) -> Outcome<usize> {
+        let call = self.call(procedure, key)?;
+        let answers = &self.memos[procedure].calls[call].answers;
+        (0..answers.len()).for_each(|index| rows.extend_from_slice(answers.row(index)));
+        Ok(answers.len())
+    }
+
     fn solve(&mut self, steps: &[Step], rest: Option<&Rest<'_>>, purpose: Purpose) -> Outcome<Flow> {
         let Some((step, steps)) = steps.split_first() else {
             return match rest {

@@ -43,11 +43,15 @@ pub struct Limits {
     pub work: u64,
     /// How deep a term may be nested.
     pub term_depth: u32,
+    /// Facts of one relation beyond which it is evaluated on demand, if it depends on the state.
+    pub table: usize,
+    /// The same for a relation that does not depend on the state.
+    pub static_table: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { facts: 20_000_000, bytes: 4 << 30, work: 20_000_000_000, term_depth: 256 }
+        Limits { facts: 20_000_000, bytes: 4 << 30, work: 20_000_000_000, term_depth: 256, table: 20_000, static_table: 2_000_000 }
     }
 }
 
@@ -160,6 +164,8 @@ pub struct Database {
     procedures: Vec<Procedure>,
     memos: Vec<Memo>,
     tabling: Tabling,
+    /// Whether a table may have changed since the procedures' indices were brought up to date.
+    procedures_stale: bool,
     work: u64,
     n_facts: usize,
 }
@@ -174,11 +180,6 @@ enum Mode {
     /// By procedures.
     OnDemand,
 }
-
-/// The number of facts beyond which a table that is derived anew for each state is better evaluated on demand.
-const LARGE_TABLE: usize = 20_000;
-/// The same for a table that is derived once.
-const LARGE_STATIC_TABLE: usize = 2_000_000;
 
 type Interrupt = std::sync::Arc<dyn Fn() -> bool + Send + Sync>;
 
@@ -200,6 +201,7 @@ impl Database {
             procedures: Vec::new(),
             memos: Vec::new(),
             tabling: Tabling::default(),
+            procedures_stale: false,
             work: 0,
             n_facts: 0,
             program: program.clone(),
@@ -360,6 +362,7 @@ impl Database {
     /// Drops the facts that depend on what is about to change.
     fn forget(&mut self, level: Level) {
         self.work = 0;
+        self.procedures_stale = true;
         for (table, facts) in self.facts.iter().enumerate().filter(|(table, _)| self.levels[*table] >= level) {
             self.tables[table].clear();
             (0..facts.len()).for_each(|index| _ = self.tables[table].rows.insert(facts.row(index)));
@@ -393,6 +396,71 @@ impl Database {
             (0..rows.len()).for_each(|index| visit(rows.row(index)));
         }
         Ok(())
+    }
+
+    /// Finds the facts of these relations on demand from now on, as [`Database::solve`] does; for relations that nobody
+    /// asks for as a whole.
+    pub fn find_on_demand(&mut self, relations: impl IntoIterator<Item = Relation>) {
+        for relation in relations {
+            if let Some(&table) = self.relations.get(&relation) {
+                self.modes[table] = Mode::OnDemand;
+            }
+        }
+    }
+
+    /// Derives the whole relation and all it depends on as tables, however large.
+    pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
+        if let Some(&table) = self.relations.get(&relation) {
+            for index in 0..self.needs[table].len() {
+                let group = &self.groups[self.needs[table][index]];
+                group.tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
+            }
+        }
+        self.evaluate(relation).map(|_| ())
+    }
+
+    /// Appends to `rows` the facts of a relation that is found on demand and whose first arguments are `key`: for each
+    /// fact its remaining arguments, one after another. Returns their number.
+    pub fn solve(&mut self, relation: Relation, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Exceeded> {
+        let Some(table) = self.evaluate(relation)? else { return Ok(0) };
+        let known: Vec<bool> = (0..relation.arity as usize).map(|index| index < key.len()).collect();
+        let procedure = self.procedure(table, &known).expect("the relation is found on demand");
+        if self.memos.len() <= procedure {
+            self.plan_procedures();
+        }
+        self.catch_up_procedures();
+        let outcome = Evaluation {
+            tables: &self.tables,
+            terms: &mut self.terms,
+            procedures: &self.procedures,
+            memos: &mut self.memos,
+            newest: &|_| 0..0,
+            rule: RuleId(0),
+            sink: Sink::Table { table, head: &[] },
+            fresh: &mut Rows::new(0),
+            fresh_limit: usize::MAX,
+            limits: &self.limits,
+            interrupt: self.interrupt.as_deref(),
+            n_facts: self.n_facts,
+            work: &mut self.work,
+            frame: Frame::default(),
+            tabling: &mut self.tabling,
+        }
+        .answer(procedure, key, rows);
+        // Nobody else calls this procedure, so what it found need not be remembered.
+        self.memos[procedure].clear();
+        match outcome {
+            Ok(count) => Ok(count),
+            Err(Broken::Exceeded(resource, limit, rule)) => {
+                self.tabling = Tabling::default();
+                self.memos.iter_mut().for_each(Memo::clear);
+                Err(Exceeded { resource, limit, rule })
+            }
+            Err(Broken::TooLarge { table } | Broken::TooDeep { table }) => {
+                self.change_mode(table, Mode::AlwaysComplete);
+                self.solve(relation, key, rows)
+            }
+        }
     }
 
     /// How many facts are held.
@@ -504,15 +572,13 @@ impl Database {
         );
         let steps = occurrence.map_or(&planned.full, |index| &planned.by_newest[index]);
         self.catch_up(steps);
-        if !self.procedures.is_empty() {
-            self.catch_up_procedures();
-        }
+        self.catch_up_procedures();
         let table = planned.table;
         let mut fresh = Rows::new(self.tables[table].rows.arity);
         let fresh_limit = match (self.modes[table], self.levels[table]) {
             (Mode::AlwaysComplete, _) => usize::MAX,
-            (_, Level::Static) => LARGE_STATIC_TABLE,
-            _ => LARGE_TABLE,
+            (_, Level::Static) => self.limits.static_table,
+            _ => self.limits.table,
         };
         let outcome = Evaluation {
             tables: &self.tables,
@@ -534,6 +600,7 @@ impl Database {
         .run(steps, self.program.rules[planned.rule.0 as usize].variables.len());
         self.rules[rule] = planned;
         self.n_facts += fresh.len();
+        self.procedures_stale |= fresh.len() > 0;
         self.tables[table].rows.absorb(&mut fresh);
         outcome
     }
@@ -549,9 +616,11 @@ impl Database {
         }
     }
 
-    /// Brings the indices that procedures read up to date. What procedures read is complete before they are called,
-    /// so this is needed only after a table has changed.
+    /// Brings the indices that procedures read up to date.
     fn catch_up_procedures(&mut self) {
+        if !std::mem::take(&mut self.procedures_stale) {
+            return;
+        }
         let procedures = std::mem::take(&mut self.procedures);
         for clause in procedures.iter().flat_map(|procedure| &procedure.clauses) {
             self.catch_up(&clause.steps);
@@ -635,6 +704,7 @@ impl Database {
                 clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
             }
             self.procedures[number].clauses = clauses;
+            self.procedures_stale = true;
             self.memos.push(Memo::new(known.iter().filter(|known| **known).count()));
         }
     }

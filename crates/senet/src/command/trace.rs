@@ -44,6 +44,8 @@ pub(crate) struct Trace {
 pub(crate) enum Engine {
     /// Evaluates the rules as they stand; slow, and right by definition
     Reference,
+    /// The rules as a network, updated by what changes
+    Scalar,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,22 +82,37 @@ struct End<'a> {
 
 pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
-    let Engine::Reference = arguments.engine;
-    let mut machine = rules::reference(&rules, Limits::default())?;
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let game = rules.game_name();
-    let outcome = match &arguments.moves {
-        Some(file) => follow(&mut machine, &game, file, &mut out),
-        None => (0..arguments.games).try_for_each(|index| {
-            random_match(&mut machine, &game, arguments.seed.wrapping_add(index), arguments.cap, &mut out)
-        }),
+    let mut reference = rules::reference(&rules, Limits::default())?;
+    let outcome = match arguments.engine {
+        Engine::Reference => trace(&mut reference, &rules, &arguments),
+        Engine::Scalar => match rules::network(&rules) {
+            Ok(network) => trace(&mut machine::scalar::Scalar::new(machine::scalar::Compiled::new(network)), &rules, &arguments),
+            Err(why) => {
+                eprintln!("note: {why}; the reference engine answers instead");
+                trace(&mut reference, &rules, &arguments)
+            }
+        },
     };
-    out.flush()?;
     outcome.map_err(|error| match error.downcast_ref::<machine::Exceeded>() {
         Some(exceeded) => anyhow!(rules::over_budget(&rules, exceeded)),
         None => error,
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn trace<M: Machine>(machine: &mut M, rules: &rules::Rules, arguments: &Trace) -> anyhow::Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let game = rules.game_name();
+    match &arguments.moves {
+        Some(file) => follow(machine, &game, file, &mut out)?,
+        None => {
+            for index in 0..arguments.games {
+                random_match(machine, &game, arguments.seed.wrapping_add(index), arguments.cap, &mut out)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
 }
 
 fn random_match<M: Machine>(machine: &mut M, game: &str, seed: u64, cap: u32, out: &mut impl Write) -> anyhow::Result<()> {

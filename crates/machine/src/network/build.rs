@@ -1,0 +1,388 @@
+//! From a ground program to a network.
+
+use gdl::ground::{GroundProgram, Signal};
+use rustc_hash::FxHashMap;
+
+use super::constants::{Constants, find_constants};
+use super::{Block, Gate, Network, Wire};
+
+/// Builds the network of a ground program and simplifies it.
+pub fn build(ground: GroundProgram) -> Network {
+    let components = components(&ground);
+    let mut constants = Constants::none(&ground);
+    // What is constant makes more constant, once it is built in; two or three rounds are usual.
+    loop {
+        let circuit = Circuit::new(&ground, &components, &constants);
+        let found = find_constants(&ground, &circuit, &constants);
+        if found == constants {
+            return finish(ground, circuit, &constants);
+        }
+        constants = found;
+    }
+}
+
+/// The gates of a ground program, with the wire of each atom.
+pub(super) struct Circuit {
+    pub(super) gates: Vec<Gate>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) atoms: Vec<Wire>,
+    known: FxHashMap<Box<[Wire]>, u32>,
+}
+
+/// The strongly connected components of the atoms, dependencies first.
+fn components(ground: &GroundProgram) -> Vec<Vec<u32>> {
+    let n = ground.atoms.len();
+    let successors: Vec<Vec<usize>> = (0..n as u32)
+        .map(|atom| {
+            let mut below: Vec<usize> = ground
+                .instances(atom)
+                .flatten()
+                .filter_map(|literal| if let Signal::Atom(other) = literal.signal { Some(other as usize) } else { None })
+                .collect();
+            below.sort_unstable();
+            below.dedup();
+            below
+        })
+        .collect();
+    let components = gdl::strongly_connected_components(&successors);
+    components.into_iter().map(|members| members.into_iter().map(|atom| atom as u32).collect()).collect()
+}
+
+impl Circuit {
+    fn new(ground: &GroundProgram, components: &[Vec<u32>], constants: &Constants) -> Circuit {
+        let mut gates = vec![Gate::False];
+        gates.extend((0..ground.fluents.len() as u32).map(Gate::Fluent));
+        gates.extend((0..ground.moves.len() as u32).map(Gate::Move));
+        let atoms = vec![Wire::FALSE; ground.atoms.len()];
+        let mut circuit = Circuit { gates, blocks: Vec::new(), atoms, known: FxHashMap::default() };
+        for component in components {
+            circuit.component(ground, component, constants);
+        }
+        circuit
+    }
+
+    fn component(&mut self, ground: &GroundProgram, component: &[u32], constants: &Constants) {
+        let depends = |atom: u32, on: u32| {
+            ground.instances(atom).flatten().any(|literal| literal.signal == Signal::Atom(on))
+        };
+        if let &[atom] = component
+            && !depends(atom, atom)
+        {
+            self.atoms[atom as usize] = self.atom(ground, atom, constants, None);
+            return;
+        }
+        // Step 1. An order in which few atoms are needed before they are built: depth first.
+        let order = depth_first(ground, component);
+        let place: FxHashMap<u32, usize> = order.iter().enumerate().map(|(place, &atom)| (atom, place)).collect();
+        // Step 2. A loop for each atom that an earlier or the same one needs.
+        let first_gate = self.gates.len() as u32;
+        let mut loops: FxHashMap<u32, u32> = FxHashMap::default();
+        for (position, &atom) in order.iter().enumerate() {
+            for literal in ground.instances(atom).flatten() {
+                if let Signal::Atom(other) = literal.signal
+                    && place.get(&other).is_some_and(|&other| other >= position)
+                    && !loops.contains_key(&other)
+                {
+                    loops.insert(other, self.gates.len() as u32);
+                    self.gates.push(Gate::Loop(other));
+                }
+            }
+        }
+        // Step 3. The gates. Gates of a block are not shared with others that look alike, since they are evaluated apart.
+        let outer = std::mem::take(&mut self.known);
+        for (position, &atom) in order.iter().enumerate() {
+            let pending = |other: u32| place.get(&other).is_some_and(|&other| other >= position);
+            let wire = self.atom(ground, atom, constants, Some(&|other| pending(other).then(|| Wire::of(loops[&other]))));
+            self.atoms[atom as usize] = wire;
+        }
+        self.known = outer;
+        let mut cut: Vec<(u32, Wire)> = loops.iter().map(|(&atom, &gate)| (gate, self.atoms[atom as usize])).collect();
+        cut.sort_unstable();
+        self.blocks.push(Block { gates: first_gate..self.gates.len() as u32, loops: cut });
+    }
+
+    /// The wire of an atom: the disjunction of its instances. `cut` gives a loop for atoms that are not built yet.
+    fn atom(
+        &mut self,
+        ground: &GroundProgram,
+        atom: u32,
+        constants: &Constants,
+        cut: Option<&dyn Fn(u32) -> Option<Wire>>,
+    ) -> Wire {
+        let mut alternatives = Vec::new();
+        let mut inputs = Vec::new();
+        for instance in ground.instances(atom) {
+            inputs.clear();
+            for literal in instance {
+                let wire = match literal.signal {
+                    Signal::Fluent(fluent) => match constants.fluents[fluent as usize] {
+                        Some(true) => Wire::TRUE,
+                        Some(false) => Wire::FALSE,
+                        None => Wire::of(1 + fluent),
+                    },
+                    Signal::Move(chosen) if constants.dead_moves[chosen as usize] => Wire::FALSE,
+                    Signal::Move(chosen) => Wire::of(1 + ground.fluents.len() as u32 + chosen),
+                    Signal::Atom(other) => {
+                        cut.and_then(|cut| cut(other)).unwrap_or_else(|| self.atoms[other as usize])
+                    }
+                };
+                inputs.push(wire.invert_if(literal.negated));
+            }
+            // An alternative enters the disjunction inverted.
+            alternatives.push(self.and(&inputs).inverted());
+        }
+        self.and(&alternatives).inverted()
+    }
+
+    /// The conjunction of the wires, simplified.
+    fn and(&mut self, inputs: &[Wire]) -> Wire {
+        let mut wires: Vec<Wire> = inputs.iter().copied().filter(|&wire| wire != Wire::TRUE).collect();
+        wires.sort_unstable();
+        wires.dedup();
+        // Opposite wires of a gate are neighbours.
+        if wires.first() == Some(&Wire::FALSE) || wires.windows(2).any(|pair| pair[0].gate() == pair[1].gate()) {
+            return Wire::FALSE;
+        }
+        self.absorb(&mut wires);
+        match wires[..] {
+            [] => Wire::TRUE,
+            [wire] => wire,
+            _ => {
+                let next = self.gates.len() as u32;
+                let gate = *self.known.entry(wires.as_slice().into()).or_insert(next);
+                if gate == next {
+                    self.gates.push(Gate::And(wires.into()));
+                }
+                Wire::of(gate)
+            }
+        }
+    }
+
+    /// Drops what one input makes superfluous in another: `a and not (a and b)` is `a and not b`, and
+    /// `a and not (b and not a)` is `a`.
+    fn absorb(&mut self, wires: &mut Vec<Wire>) {
+        const MAX_INPUTS: usize = 64;
+        if wires.len() > MAX_INPUTS {
+            return;
+        }
+        let mut index = 0;
+        while index < wires.len() {
+            let wire = wires[index];
+            let Gate::And(parts) = &self.gates[wire.gate() as usize] else {
+                index += 1;
+                continue;
+            };
+            if !wire.is_inverted() || !parts.iter().any(|part| contains_gate(wires, part.gate())) {
+                index += 1;
+                continue;
+            }
+            if parts.iter().any(|part| wires.binary_search(&part.inverted()).is_ok()) {
+                wires.remove(index);
+                continue;
+            }
+            let rest: Vec<Wire> = parts.iter().copied().filter(|part| wires.binary_search(part).is_err()).collect();
+            if rest.len() == parts.len() {
+                index += 1;
+                continue;
+            }
+            let shorter = self.and(&rest).inverted();
+            wires.remove(index);
+            if shorter == Wire::FALSE {
+                *wires = vec![Wire::FALSE, Wire::TRUE];
+                return;
+            }
+            if shorter != Wire::TRUE {
+                match wires.binary_search(&shorter) {
+                    Ok(_) => {}
+                    Err(at) => wires.insert(at, shorter),
+                }
+                if wires.binary_search(&shorter.inverted()).is_ok() {
+                    *wires = vec![Wire::FALSE, Wire::TRUE];
+                    return;
+                }
+            }
+            index = 0;
+        }
+    }
+}
+
+fn contains_gate(wires: &[Wire], gate: u32) -> bool {
+    wires.binary_search(&Wire::of(gate)).is_ok() || wires.binary_search(&Wire::of(gate).inverted()).is_ok()
+}
+
+/// The atoms of a component in the order in which a depth-first walk leaves them.
+fn depth_first(ground: &GroundProgram, component: &[u32]) -> Vec<u32> {
+    let inside: rustc_hash::FxHashSet<u32> = component.iter().copied().collect();
+    let below = |atom: u32| -> Vec<u32> {
+        let atoms = ground.instances(atom).flatten().filter_map(|literal| match literal.signal {
+            Signal::Atom(other) if inside.contains(&other) => Some(other),
+            _ => None,
+        });
+        atoms.collect()
+    };
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut order = Vec::new();
+    for &root in component {
+        if !seen.insert(root) {
+            continue;
+        }
+        let mut stack = vec![(root, below(root), 0)];
+        while let Some((atom, next, followed)) = stack.last_mut() {
+            match next.get(*followed) {
+                Some(&other) => {
+                    *followed += 1;
+                    if seen.insert(other) {
+                        stack.push((other, below(other), 0));
+                    }
+                }
+                None => {
+                    order.push(*atom);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Drops the gates that no output needs and renumbers the rest.
+fn finish(ground: GroundProgram, circuit: Circuit, constants: &Constants) -> Network {
+    let n_fluents = ground.fluents.len();
+    let kept_fluents: Vec<usize> = (0..n_fluents).filter(|&fluent| constants.fluents[fluent].is_none()).collect();
+    let kept_moves: Vec<usize> = (0..ground.moves.len()).filter(|&chosen| !constants.dead_moves[chosen]).collect();
+    let atom = |atom: u32| circuit.atoms[atom as usize];
+    let next: Vec<Wire> = kept_fluents.iter().map(|&fluent| ground.next[fluent].map_or(Wire::FALSE, atom)).collect();
+    let legal: Vec<Wire> = kept_moves.iter().map(|&chosen| atom(ground.legal[chosen])).collect();
+    let terminal = ground.terminal.map_or(Wire::FALSE, atom);
+    let goal_value = |term| ground.terms.display(&ground.symbols, term).to_string().parse::<i64>().ok();
+    let goals: Vec<(u32, i64, Wire)> = ground
+        .goals
+        .iter()
+        .filter_map(|&(role, value, goal)| Some((role, goal_value(value)?, atom(goal))))
+        .filter(|&(_, _, wire)| wire != Wire::FALSE)
+        .collect();
+    // Step 1. Mark what the outputs need, from the highest gate down. A block is needed as a whole.
+    let mut needed = vec![false; circuit.gates.len()];
+    needed[0] = true;
+    for &wire in next.iter().chain(&legal).chain([&terminal]).chain(goals.iter().map(|(_, _, wire)| wire)) {
+        needed[wire.gate() as usize] = true;
+    }
+    let mut block_of = vec![None; circuit.gates.len()];
+    for (number, block) in circuit.blocks.iter().enumerate() {
+        block.gates.clone().for_each(|gate| block_of[gate as usize] = Some(number));
+    }
+    let mut block_needed = vec![false; circuit.blocks.len()];
+    for gate in (0..circuit.gates.len()).rev() {
+        if !needed[gate] {
+            continue;
+        }
+        if let Some(number) = block_of[gate]
+            && !std::mem::replace(&mut block_needed[number], true)
+        {
+            // Loop targets may lie above this gate but inside the block: mark the block's closure now.
+            mark_block(&circuit, &circuit.blocks[number], &mut needed);
+        }
+        if let Gate::And(inputs) = &circuit.gates[gate] {
+            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
+        }
+    }
+    // Step 2. Renumber: false, fluents, moves, then the other gates in their order.
+    let mut number = vec![u32::MAX; circuit.gates.len()];
+    number[0] = 0;
+    let mut gates = vec![Gate::False];
+    for &fluent in &kept_fluents {
+        number[1 + fluent] = gates.len() as u32;
+        gates.push(Gate::Fluent(gates.len() as u32 - 1));
+    }
+    for (index, &chosen) in kept_moves.iter().enumerate() {
+        number[1 + n_fluents + chosen] = gates.len() as u32;
+        gates.push(Gate::Move(index as u32));
+    }
+    let first_inner = 1 + n_fluents + ground.moves.len();
+    let mut block_start = vec![None; circuit.blocks.len()];
+    let mut block_end = vec![0; circuit.blocks.len()];
+    for gate in first_inner..circuit.gates.len() {
+        if !needed[gate] {
+            continue;
+        }
+        if let Some(block) = block_of[gate] {
+            block_start[block].get_or_insert(gates.len() as u32);
+            block_end[block] = gates.len() as u32 + 1;
+        }
+        number[gate] = gates.len() as u32;
+        gates.push(match &circuit.gates[gate] {
+            Gate::And(inputs) => Gate::And(inputs.iter().map(|&wire| renumber(wire, &number)).collect()),
+            other => other.clone(),
+        });
+    }
+    let blocks = circuit
+        .blocks
+        .iter()
+        .zip(block_start.iter().zip(&block_end))
+        .filter_map(|(block, (start, &end))| {
+            let kept = block.loops.iter().filter(|(gate, _)| needed[*gate as usize]);
+            let loops = kept.map(|&(gate, wire)| (number[gate as usize], renumber(wire, &number))).collect();
+            Some(Block { gates: (*start)?..end, loops })
+        })
+        .collect();
+    // Step 3. Names.
+    let roles: Vec<String> =
+        ground.roles.iter().map(|&role| ground.terms.display(&ground.symbols, role).to_string()).collect();
+    let role_of: Vec<u32> = kept_moves.iter().map(|&chosen| ground.moves[chosen].0).collect();
+    let moves_of = (0..roles.len() as u32)
+        .map(|role| {
+            role_of.partition_point(|&other| other < role) as u32..role_of.partition_point(|&other| other <= role) as u32
+        })
+        .collect();
+    let holds_initially: Vec<bool> = {
+        let mut holds = vec![false; n_fluents];
+        ground.initial.iter().for_each(|&fluent| holds[fluent as usize] = true);
+        holds
+    };
+    let always = |&fluent: &usize| constants.fluents[fluent] == Some(true);
+    let wires = |wires: &[Wire]| wires.iter().map(|&wire| renumber(wire, &number)).collect();
+    Network {
+        gates,
+        blocks,
+        constant_fluents: (0..n_fluents).filter(always).map(|fluent| ground.fluents[fluent]).collect(),
+        fluents: kept_fluents.iter().map(|&fluent| ground.fluents[fluent]).collect(),
+        initial: kept_fluents.iter().map(|&fluent| holds_initially[fluent]).collect(),
+        next: wires(&next),
+        roles,
+        moves: kept_moves.iter().map(|&chosen| ground.moves[chosen].1).collect(),
+        moves_of,
+        legal: wires(&legal),
+        goals: goals.iter().map(|&(role, value, wire)| (role, value, renumber(wire, &number))).collect(),
+        terminal: renumber(terminal, &number),
+        symbols: ground.symbols,
+        terms: ground.terms,
+    }
+}
+
+fn mark_block(circuit: &Circuit, block: &Block, needed: &mut [bool]) {
+    loop {
+        let mut changed = false;
+        for &(gate, wire) in &block.loops {
+            if needed[gate as usize] && !needed[wire.gate() as usize] {
+                needed[wire.gate() as usize] = true;
+                changed = true;
+            }
+        }
+        for gate in block.gates.clone().rev() {
+            if let (true, Gate::And(inputs)) = (needed[gate as usize], &circuit.gates[gate as usize]) {
+                for wire in inputs {
+                    changed |= !std::mem::replace(&mut needed[wire.gate() as usize], true);
+                }
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+fn renumber(wire: Wire, number: &[u32]) -> Wire {
+    let gate = number[wire.gate() as usize];
+    debug_assert_ne!(gate, u32::MAX, "a needed wire has a number");
+    Wire::of(gate).invert_if(wire.is_inverted())
+}

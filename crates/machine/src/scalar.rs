@@ -1,0 +1,528 @@
+//! The scalar machine: one state at a time, updated by propagating only what changes.
+//!
+//! Every conjunction counts its false inputs and is true while the count is zero. When a fluent or move flips, the gates
+//! that read it adjust their counts, and those whose own value flips follow. Legal moves are kept as lists and the
+//! fluents that are about to change as a set, so nothing is ever searched for. Going back costs the same as going
+//! forward. After a warm-up, nothing is allocated.
+
+use std::sync::Arc;
+
+use rand::{Rng, RngExt};
+
+use crate::network::{Gate, Network, Wire};
+use crate::{Exceeded, Machine, RoleId};
+
+/// A network prepared for incremental evaluation; shared between threads.
+pub struct Compiled {
+    network: Arc<Network>,
+    /// Which gates read a gate: twice the reader's number, plus one if it reads the opposite.
+    readers: Lists,
+    /// Which blocks read a gate.
+    reading_blocks: Lists,
+    /// The moves that a gate makes legal, likewise with one added if its opposite does.
+    legal_of: Lists,
+    /// The fluents that a gate makes hold next.
+    next_of: Lists,
+    /// What else there is to do when a gate flips.
+    watched: Vec<u8>,
+    /// The role of each move.
+    role_of: Vec<u32>,
+    keys: Vec<u128>,
+    initial: Box<[u64]>,
+    /// Values and counts in the initial state, no move made.
+    start: Values,
+}
+
+const WATCH_LEGAL: u8 = 1;
+const WATCH_NEXT: u8 = 2;
+const WATCH_BLOCK: u8 = 4;
+const IN_BLOCK: u8 = 8;
+
+/// Lists of numbers, one after another.
+struct Lists {
+    starts: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    fn new(n: usize, pairs: &[(u32, u32)]) -> Lists {
+        let mut starts = vec![0u32; n + 1];
+        pairs.iter().for_each(|&(list, _)| starts[list as usize + 1] += 1);
+        (0..n).for_each(|index| starts[index + 1] += starts[index]);
+        let mut fill = starts.clone();
+        let mut items = vec![0; pairs.len()];
+        for &(list, item) in pairs {
+            items[fill[list as usize] as usize] = item;
+            fill[list as usize] += 1;
+        }
+        Lists { starts, items }
+    }
+
+    #[inline]
+    fn get(&self, list: u32) -> &[u32] {
+        &self.items[self.starts[list as usize] as usize..self.starts[list as usize + 1] as usize]
+    }
+}
+
+/// What changes from state to state.
+#[derive(Clone)]
+struct Values {
+    /// Bit 0: the gate's value. Bit 1: the value that its readers have been told.
+    gates: Vec<u8>,
+    /// How many inputs of a conjunction are false.
+    n_false: Vec<i32>,
+    fluents: Box<[u64]>,
+    /// Fluents whose next value differs from their current one.
+    changing: Box<[u64]>,
+    /// The legal moves of each role.
+    legal: Vec<Vec<u32>>,
+    /// Where each move stands in its role's list; meaningless if it is not legal.
+    place: Vec<u32>,
+    hash: u128,
+}
+
+/// A thread's position in a game.
+pub struct Scalar {
+    compiled: Arc<Compiled>,
+    values: Values,
+    pending: Vec<u32>,
+    dirty_blocks: Vec<u32>,
+    joint: Vec<u32>,
+    /// The fluents that each made move has flipped, and how many there were before it.
+    flipped: Vec<u32>,
+    made: Vec<u32>,
+    scratch: Vec<u8>,
+}
+
+impl Compiled {
+    /// Prepares a network.
+    pub fn new(network: Arc<Network>) -> Arc<Compiled> {
+        let n = network.gates.len();
+        let mut watched = vec![0u8; n];
+        for block in &network.blocks {
+            block.gates.clone().for_each(|gate| watched[gate as usize] |= IN_BLOCK);
+        }
+        let (mut readers, mut reading_blocks) = (Vec::new(), Vec::new());
+        for (number, gate) in network.gates.iter().enumerate() {
+            let Gate::And(inputs) = gate else { continue };
+            if watched[number] & IN_BLOCK == 0 {
+                readers.extend(inputs.iter().map(|wire| (wire.gate(), (number as u32) << 1 | u32::from(wire.is_inverted()))));
+            }
+        }
+        for (number, block) in network.blocks.iter().enumerate() {
+            let mut outside = Vec::new();
+            for gate in block.gates.clone() {
+                let Gate::And(inputs) = &network.gates[gate as usize] else { continue };
+                outside.extend(inputs.iter().map(|wire| wire.gate()).filter(|gate| !block.gates.contains(gate)));
+            }
+            outside.extend(block.loops.iter().map(|(_, wire)| wire.gate()).filter(|gate| !block.gates.contains(gate)));
+            outside.sort_unstable();
+            outside.dedup();
+            reading_blocks.extend(outside.into_iter().map(|gate| (gate, number as u32)));
+        }
+        let outputs = |wires: &[Wire]| -> Vec<(u32, u32)> {
+            let output = |(index, wire): (usize, &Wire)| (wire.gate(), (index as u32) << 1 | u32::from(wire.is_inverted()));
+            wires.iter().enumerate().map(output).collect()
+        };
+        let (legal_of, next_of) = (outputs(&network.legal), outputs(&network.next));
+        legal_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_LEGAL);
+        next_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_NEXT);
+        reading_blocks.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_BLOCK);
+        let mut role_of = vec![0; network.moves.len()];
+        for (role, range) in network.moves_of.iter().enumerate() {
+            range.clone().for_each(|chosen| role_of[chosen as usize] = role as u32);
+        }
+        let n_words = network.fluents.len().div_ceil(64);
+        let mut initial = vec![0u64; n_words].into_boxed_slice();
+        for (fluent, _) in network.initial.iter().enumerate().filter(|(_, holds)| **holds) {
+            initial[fluent / 64] |= 1 << (fluent % 64);
+        }
+        let mut seed = 0x5e3e_7000_0000_0001;
+        let keys = network.fluents.iter().map(|_| u128::from(split_mix(&mut seed)) << 64 | u128::from(split_mix(&mut seed)));
+        let mut compiled = Compiled {
+            readers: Lists::new(n, &readers),
+            reading_blocks: Lists::new(n, &reading_blocks),
+            legal_of: Lists::new(n, &legal_of),
+            next_of: Lists::new(n, &next_of),
+            watched,
+            role_of,
+            keys: keys.collect(),
+            start: Values {
+                gates: vec![0; n],
+                n_false: vec![0; n],
+                fluents: vec![0; n_words].into(),
+                changing: vec![0; n_words].into(),
+                legal: vec![Vec::new(); network.roles.len()],
+                place: vec![0; network.moves.len()],
+                hash: 0,
+            },
+            initial,
+            network,
+        };
+        compiled.start = compiled.evaluate();
+        Arc::new(compiled)
+    }
+
+    /// Evaluates every gate in the initial state.
+    fn evaluate(&self) -> Values {
+        let network = &self.network;
+        let mut values = self.start.clone();
+        let mut gates = vec![0u8; network.gates.len()];
+        for (fluent, &holds) in network.initial.iter().enumerate() {
+            gates[1 + fluent] = u8::from(holds);
+            if holds {
+                values.hash ^= self.keys[fluent];
+            }
+        }
+        let mut number = 0;
+        while number < network.gates.len() {
+            if let Some(block) = network.blocks.iter().find(|block| block.gates.start as usize == number) {
+                settle(network, block, &mut gates);
+                number = block.gates.end as usize;
+                continue;
+            }
+            if let Gate::And(inputs) = &network.gates[number] {
+                let n_false = inputs.iter().filter(|&&wire| !holds(&gates, wire)).count();
+                values.n_false[number] = n_false as i32;
+                gates[number] = u8::from(n_false == 0);
+            }
+            number += 1;
+        }
+        for (chosen, &wire) in network.legal.iter().enumerate() {
+            if holds(&gates, wire) {
+                let list = &mut values.legal[self.role_of[chosen] as usize];
+                values.place[chosen] = list.len() as u32;
+                list.push(chosen as u32);
+            }
+        }
+        for (fluent, &wire) in network.next.iter().enumerate() {
+            if holds(&gates, wire) != network.initial[fluent] {
+                values.changing[fluent / 64] |= 1 << (fluent % 64);
+            }
+        }
+        values.fluents.copy_from_slice(&self.initial);
+        values.gates = gates.into_iter().map(|value| value | value << 1).collect();
+        values
+    }
+}
+
+fn holds(gates: &[u8], wire: Wire) -> bool {
+    (gates[wire.gate() as usize] & 1 == 1) != wire.is_inverted()
+}
+
+/// Evaluates a block from scratch: loops false at first, gates in order, until the loops agree with their wires. Only
+/// bit 0 of a gate is looked at and written.
+fn settle(network: &Network, block: &crate::network::Block, gates: &mut [u8]) {
+    block.loops.iter().for_each(|&(gate, _)| gates[gate as usize] = 0);
+    loop {
+        for gate in block.gates.clone() {
+            if let Gate::And(inputs) = &network.gates[gate as usize] {
+                gates[gate as usize] = u8::from(inputs.iter().all(|&wire| holds(gates, wire)));
+            }
+        }
+        let mut changed = false;
+        for &(gate, wire) in &block.loops {
+            let value = u8::from(holds(gates, wire));
+            changed |= gates[gate as usize] & 1 != value;
+            gates[gate as usize] = value;
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+impl Scalar {
+    /// A position at the start of the game.
+    pub fn new(compiled: Arc<Compiled>) -> Scalar {
+        Scalar {
+            values: compiled.start.clone(),
+            pending: Vec::new(),
+            dirty_blocks: Vec::new(),
+            joint: Vec::new(),
+            flipped: Vec::new(),
+            made: Vec::new(),
+            scratch: Vec::new(),
+            compiled,
+        }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.compiled.network
+    }
+
+    /// The legal moves of a role in the current state, in no particular order.
+    pub fn legal_moves(&self, role: RoleId) -> &[u32] {
+        &self.values.legal[role.0 as usize]
+    }
+
+    /// Whether the current state is terminal.
+    pub fn terminal(&self) -> bool {
+        holds(&self.values.gates, self.compiled.network.terminal)
+    }
+
+    /// The goal value of a role in the current state; `None` unless there is exactly one.
+    pub fn goal(&self, role: RoleId) -> Option<i64> {
+        let mut values = self.goal_values(role);
+        let value = values.next();
+        if values.next().is_none() { value } else { None }
+    }
+
+    fn goal_values(&self, role: RoleId) -> impl Iterator<Item = i64> + '_ {
+        let goals = self.compiled.network.goals.iter();
+        goals.filter(move |goal| goal.0 == role.0 && holds(&self.values.gates, goal.2)).map(|goal| goal.1)
+    }
+
+    /// A hash of the current state; equal states have equal hashes.
+    pub fn hash(&self) -> u128 {
+        self.values.hash
+    }
+
+    /// The fluents of the current state, one bit each.
+    pub fn bits(&self) -> &[u64] {
+        &self.values.fluents
+    }
+
+    /// Makes a joint move: one legal move for each role. [`Scalar::unmake`] takes it back.
+    pub fn make(&mut self, joint: &[u32]) {
+        self.made.push(self.flipped.len() as u32);
+        self.advance(joint);
+    }
+
+    /// Takes back the last joint move that was made.
+    ///
+    /// # Panics
+    /// If no move has been made since the last jump to another state.
+    pub fn unmake(&mut self) {
+        let from = self.made.pop().expect("a move has been made") as usize;
+        for index in from..self.flipped.len() {
+            self.flip_fluent(self.flipped[index]);
+        }
+        self.flipped.truncate(from);
+        self.propagate();
+    }
+
+    /// Goes to any state, forgetting the moves made.
+    pub fn jump(&mut self, bits: &[u64]) {
+        self.made.clear();
+        self.flipped.clear();
+        for word in 0..bits.len() {
+            let mut different = self.values.fluents[word] ^ bits[word];
+            while different != 0 {
+                self.flip_fluent(64 * word as u32 + different.trailing_zeros());
+                different &= different - 1;
+            }
+        }
+        self.propagate();
+    }
+
+    fn advance(&mut self, joint: &[u32]) {
+        let first_move = 1 + self.compiled.network.fluents.len() as u32;
+        // Step 1. Tell the network the moves; it says which fluents will change.
+        for &chosen in joint {
+            self.flip(first_move + chosen);
+        }
+        self.propagate();
+        // Step 2. Change them and take the moves away again.
+        let from = self.flipped.len();
+        for (word, &changing) in self.values.changing.iter().enumerate() {
+            let mut changing = changing;
+            while changing != 0 {
+                self.flipped.push(64 * word as u32 + changing.trailing_zeros());
+                changing &= changing - 1;
+            }
+        }
+        for &chosen in joint {
+            self.flip(first_move + chosen);
+        }
+        for index in from..self.flipped.len() {
+            self.flip_fluent(self.flipped[index]);
+        }
+        self.propagate();
+        if self.made.is_empty() {
+            self.flipped.clear();
+        }
+    }
+
+    fn flip_fluent(&mut self, fluent: u32) {
+        self.values.fluents[fluent as usize / 64] ^= 1 << (fluent % 64);
+        self.values.changing[fluent as usize / 64] ^= 1 << (fluent % 64);
+        self.values.hash ^= self.compiled.keys[fluent as usize];
+        self.flip(1 + fluent);
+    }
+
+    #[inline]
+    fn flip(&mut self, gate: u32) {
+        let state = &mut self.values.gates[gate as usize];
+        // The gate waits in the list while the two bits differ, so it is put there only when they begin to.
+        if *state == 0 || *state == 3 {
+            self.pending.push(gate);
+        }
+        *state ^= 1;
+    }
+
+    fn propagate(&mut self) {
+        let compiled = self.compiled.clone();
+        loop {
+            while let Some(gate) = self.pending.pop() {
+                let state = &mut self.values.gates[gate as usize];
+                if *state == 0 || *state == 3 {
+                    continue;
+                }
+                let value = *state & 1;
+                *state = value | value << 1;
+                let watched = compiled.watched[gate as usize];
+                if watched & !IN_BLOCK != 0 {
+                    self.report(&compiled, gate, value, watched);
+                }
+                for &reader in compiled.readers.get(gate) {
+                    let target = reader >> 1;
+                    let n_false = &mut self.values.n_false[target as usize];
+                    let flips = if u32::from(value) != reader & 1 {
+                        *n_false -= 1;
+                        *n_false == 0
+                    } else {
+                        *n_false += 1;
+                        *n_false == 1
+                    };
+                    if flips {
+                        self.flip(target);
+                    }
+                }
+            }
+            let Some(&lowest) = self.dirty_blocks.iter().min() else { return };
+            self.dirty_blocks.retain(|&block| block != lowest);
+            self.settle_block(&compiled, lowest);
+        }
+    }
+
+    /// Passes a gate's new value on to the lists of outputs.
+    fn report(&mut self, compiled: &Compiled, gate: u32, value: u8, watched: u8) {
+        if watched & WATCH_LEGAL != 0 {
+            for &output in compiled.legal_of.get(gate) {
+                let chosen = output >> 1;
+                let list = &mut self.values.legal[compiled.role_of[chosen as usize] as usize];
+                if u32::from(value) != output & 1 {
+                    self.values.place[chosen as usize] = list.len() as u32;
+                    list.push(chosen);
+                } else {
+                    let place = self.values.place[chosen as usize];
+                    list.swap_remove(place as usize);
+                    if let Some(&moved) = list.get(place as usize) {
+                        self.values.place[moved as usize] = place;
+                    }
+                }
+            }
+        }
+        if watched & WATCH_NEXT != 0 {
+            for &output in compiled.next_of.get(gate) {
+                let fluent = output >> 1;
+                self.values.changing[fluent as usize / 64] ^= 1 << (fluent % 64);
+            }
+        }
+        if watched & WATCH_BLOCK != 0 {
+            for &block in compiled.reading_blocks.get(gate) {
+                if !self.dirty_blocks.contains(&block) {
+                    self.dirty_blocks.push(block);
+                }
+            }
+        }
+    }
+
+    fn settle_block(&mut self, compiled: &Compiled, number: u32) {
+        let block = &compiled.network.blocks[number as usize];
+        let range = block.gates.start as usize..block.gates.end as usize;
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.values.gates[range.clone()]);
+        settle(&compiled.network, block, &mut self.values.gates);
+        for (index, gate) in range.enumerate() {
+            let (before, after) = (self.scratch[index] & 1, self.values.gates[gate] & 1);
+            // Both bits again, the second as the readers know it.
+            self.values.gates[gate] = after | self.scratch[index] & 2;
+            if before != after {
+                self.pending.push(gate as u32);
+            }
+        }
+    }
+
+    /// Plays from the initial state by uniformly random moves, for at most `cap` joint moves; returns how many were made
+    /// and whether the game ended. The final state stays current.
+    pub fn random_match(&mut self, rng: &mut impl Rng, cap: u32) -> (u32, bool) {
+        let compiled = self.compiled.clone();
+        self.jump(&compiled.initial);
+        let mut joint = std::mem::take(&mut self.joint);
+        let mut n_plies = 0;
+        let ended = loop {
+            if self.terminal() {
+                break true;
+            }
+            if n_plies == cap || self.values.legal.iter().any(Vec::is_empty) {
+                break false;
+            }
+            joint.clear();
+            joint.extend(self.values.legal.iter().map(|moves| moves[rng.random_range(0..moves.len())]));
+            self.advance(&joint);
+            n_plies += 1;
+        };
+        self.joint = joint;
+        (n_plies, ended)
+    }
+}
+
+impl Machine for Scalar {
+    type State = Box<[u64]>;
+    type Move = u32;
+
+    fn roles(&self) -> &[String] {
+        &self.compiled.network.roles
+    }
+
+    fn initial(&mut self) -> Result<Self::State, Exceeded> {
+        Ok(self.compiled.initial.clone())
+    }
+
+    fn legal(&mut self, state: &Self::State, role: RoleId, moves: &mut Vec<u32>) -> Result<(), Exceeded> {
+        self.jump(state);
+        let from = moves.len();
+        moves.extend_from_slice(self.legal_moves(role));
+        moves[from..].sort_unstable();
+        Ok(())
+    }
+
+    fn next(&mut self, state: &Self::State, joint: &[u32]) -> Result<Self::State, Exceeded> {
+        self.jump(state);
+        self.advance(joint);
+        Ok(self.values.fluents.clone())
+    }
+
+    fn is_terminal(&mut self, state: &Self::State) -> Result<bool, Exceeded> {
+        self.jump(state);
+        Ok(self.terminal())
+    }
+
+    fn goals(&mut self, state: &Self::State, role: RoleId) -> Result<Vec<i64>, Exceeded> {
+        self.jump(state);
+        let mut values: Vec<i64> = self.goal_values(role).collect();
+        values.sort_unstable();
+        values.dedup();
+        Ok(values)
+    }
+
+    fn fluents(&self, state: &Self::State) -> Vec<String> {
+        self.compiled.network.fluent_names(state)
+    }
+
+    fn move_name(&self, chosen: u32) -> String {
+        self.compiled.network.name(self.compiled.network.moves[chosen as usize])
+    }
+}
+
+/// The next number of Steele, Lea and Flood's SplitMix64.
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
