@@ -1,5 +1,6 @@
 //! Playing by the rules: engines that step a game, and what can be done with any of them.
 
+pub mod lanes;
 pub mod network;
 mod perft;
 mod playout;

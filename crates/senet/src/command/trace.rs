@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
+use machine::lanes::{self, Lanes};
+use machine::scalar::{self, Scalar};
 use machine::{Limits, Machine, RoleId, StopReason};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -40,12 +42,25 @@ pub(crate) struct Trace {
     engine: Engine,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// Evaluates the rules as they stand; slow, and right by definition
     Reference,
     /// The rules as a network, updated by what changes
     Scalar,
+    /// The network over 512 states at once
+    Lanes,
+}
+
+impl Engine {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Reference => "reference",
+            Engine::Scalar => "scalar",
+            Engine::Lanes => "lanes",
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -85,8 +100,11 @@ pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
     let mut reference = rules::reference(&rules, Limits::default())?;
     let outcome = match arguments.engine {
         Engine::Reference => trace(&mut reference, &rules, &arguments),
-        Engine::Scalar => match rules::network(&rules) {
-            Ok(network) => trace(&mut machine::scalar::Scalar::new(machine::scalar::Compiled::new(network)), &rules, &arguments),
+        Engine::Scalar | Engine::Lanes => match rules::network(&rules) {
+            Ok(network) if matches!(arguments.engine, Engine::Scalar) => {
+                trace(&mut Scalar::new(scalar::Compiled::new(network)), &rules, &arguments)
+            }
+            Ok(network) => trace(&mut Lanes::new(lanes::Compiled::new(network)), &rules, &arguments),
             Err(why) => {
                 eprintln!("note: {why}; the reference engine answers instead");
                 trace(&mut reference, &rules, &arguments)
