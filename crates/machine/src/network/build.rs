@@ -27,6 +27,11 @@ pub(super) struct Circuit {
     pub(super) blocks: Vec<Block>,
     pub(super) atoms: Vec<Wire>,
     known: FxHashMap<Box<[Wire]>, u32>,
+    /// The gates of the moves.
+    moves: std::ops::Range<u32>,
+    /// The role of each move, and the moves that each role may ever make.
+    role_of: Vec<u32>,
+    moves_of: Vec<Vec<u32>>,
 }
 
 /// The strongly connected components of the atoms, dependencies first.
@@ -54,7 +59,20 @@ impl Circuit {
         gates.extend((0..ground.fluents.len() as u32).map(Gate::Fluent));
         gates.extend((0..ground.moves.len() as u32).map(Gate::Move));
         let atoms = vec![Wire::FALSE; ground.atoms.len()];
-        let mut circuit = Circuit { gates, blocks: Vec::new(), atoms, known: FxHashMap::default() };
+        let first_move = 1 + ground.fluents.len() as u32;
+        let mut moves_of = vec![Vec::new(); ground.roles.len()];
+        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !constants.dead_moves[*chosen]) {
+            moves_of[role as usize].push(chosen as u32);
+        }
+        let mut circuit = Circuit {
+            gates,
+            blocks: Vec::new(),
+            atoms,
+            known: FxHashMap::default(),
+            moves: first_move..first_move + ground.moves.len() as u32,
+            role_of: ground.moves.iter().map(|&(role, _)| role).collect(),
+            moves_of,
+        };
         for component in components {
             circuit.component(ground, component, constants);
         }
@@ -110,9 +128,8 @@ impl Circuit {
         cut: Option<&dyn Fn(u32) -> Option<Wire>>,
     ) -> Wire {
         let mut alternatives = Vec::new();
-        let mut inputs = Vec::new();
         for instance in ground.instances(atom) {
-            inputs.clear();
+            let mut inputs = Vec::with_capacity(instance.len());
             for literal in instance {
                 let wire = match literal.signal {
                     Signal::Fluent(fluent) => match constants.fluents[fluent as usize] {
@@ -128,19 +145,48 @@ impl Circuit {
                 };
                 inputs.push(wire.invert_if(literal.negated));
             }
-            // An alternative enters the disjunction inverted.
-            alternatives.push(self.and(&inputs).inverted());
+            if normalize(&mut inputs) {
+                alternatives.push(inputs);
+            }
         }
-        self.and(&alternatives).inverted()
+        self.any(alternatives)
+    }
+
+    /// Whether any alternative holds, each a conjunction of wires. What many alternatives have in common is taken out:
+    /// `a and b or a and c` becomes `a and (b or c)`, the most frequent wire first.
+    fn any(&mut self, mut alternatives: Vec<Vec<Wire>>) -> Wire {
+        let mut terms = Vec::new();
+        let mut counts: FxHashMap<Wire, u32> = FxHashMap::default();
+        alternatives.iter().flatten().for_each(|&wire| *counts.entry(wire).or_default() += 1);
+        loop {
+            if alternatives.iter().any(Vec::is_empty) {
+                return Wire::TRUE;
+            }
+            // The lowest of equally frequent wires, so that the result does not depend on the order of the map.
+            let most = counts.iter().map(|(&wire, &count)| (count, std::cmp::Reverse(wire))).max();
+            let Some((_, std::cmp::Reverse(common))) = most.filter(|&(count, _)| count > 1) else { break };
+            let (with, without): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(|wires| wires.contains(&common));
+            for wire in with.iter().flatten() {
+                let count = counts.get_mut(wire).expect("counted above");
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(wire);
+                }
+            }
+            let rest = with.into_iter().map(|wires| wires.into_iter().filter(|&wire| wire != common).collect()).collect();
+            let rest = self.any(rest);
+            terms.push(self.and(&[common, rest]).inverted());
+            alternatives = without;
+        }
+        // A disjunction is a conjunction with everything inverted.
+        terms.extend(alternatives.iter().map(|wires| self.and(wires).inverted()));
+        self.and(&terms).inverted()
     }
 
     /// The conjunction of the wires, simplified.
     fn and(&mut self, inputs: &[Wire]) -> Wire {
-        let mut wires: Vec<Wire> = inputs.iter().copied().filter(|&wire| wire != Wire::TRUE).collect();
-        wires.sort_unstable();
-        wires.dedup();
-        // Opposite wires of a gate are neighbours.
-        if wires.first() == Some(&Wire::FALSE) || wires.windows(2).any(|pair| pair[0].gate() == pair[1].gate()) {
+        let mut wires = inputs.to_vec();
+        if !normalize(&mut wires) || !self.use_one_move_each(&mut wires) {
             return Wire::FALSE;
         }
         self.absorb(&mut wires);
@@ -156,6 +202,41 @@ impl Circuit {
                 Wire::of(gate)
             }
         }
+    }
+
+    /// Uses that each role makes exactly one move: one move excludes the others, and to make none of most moves is to make
+    /// one of the rest. Returns `false` if the wires can't all be true.
+    fn use_one_move_each(&mut self, wires: &mut Vec<Wire>) -> bool {
+        let first_move = self.moves.start;
+        if !wires.iter().any(|wire| self.moves.contains(&wire.gate())) {
+            return true;
+        }
+        for role in 0..self.moves_of.len() {
+            let of_role = |wire: &Wire, circuit: &Circuit| {
+                circuit.moves.contains(&wire.gate()) && circuit.role_of[(wire.gate() - first_move) as usize] == role as u32
+            };
+            let n_made = wires.iter().filter(|wire| !wire.is_inverted() && of_role(wire, self)).count();
+            if n_made > 1 {
+                return false;
+            }
+            let excluded: Vec<Wire> = wires.iter().copied().filter(|wire| wire.is_inverted() && of_role(wire, self)).collect();
+            if n_made == 1 {
+                wires.retain(|wire| !excluded.contains(wire));
+                continue;
+            }
+            let n_moves = self.moves_of[role].len();
+            if 2 * excluded.len() > n_moves {
+                let others = self.moves_of[role].iter().map(|&chosen| Wire::of(first_move + chosen).inverted());
+                let others: Vec<Wire> = others.filter(|wire| excluded.binary_search(wire).is_err()).collect();
+                let one_of_the_rest = self.and(&others).inverted();
+                wires.retain(|wire| excluded.binary_search(wire).is_err());
+                wires.push(one_of_the_rest);
+                if !normalize(wires) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Drops what one input makes superfluous in another: `a and not (a and b)` is `a and not b`, and
@@ -204,6 +285,15 @@ impl Circuit {
             index = 0;
         }
     }
+}
+
+/// Sorts wires and drops repeated and true ones; `false` if they can't all be true.
+fn normalize(wires: &mut Vec<Wire>) -> bool {
+    wires.retain(|&wire| wire != Wire::TRUE);
+    wires.sort_unstable();
+    wires.dedup();
+    // Opposite wires of a gate are neighbours.
+    wires.first() != Some(&Wire::FALSE) && !wires.windows(2).any(|pair| pair[0].gate() == pair[1].gate())
 }
 
 fn contains_gate(wires: &[Wire], gate: u32) -> bool {
