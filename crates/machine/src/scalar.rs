@@ -4,10 +4,15 @@
 //! that read it adjust their counts, and those whose own value flips follow. Legal moves are kept as lists and the
 //! fluents that are about to change as a set, so nothing is ever searched for. Going back costs the same as going
 //! forward. After a warm-up, nothing is allocated.
+//!
+//! A wire that most legal moves of a role have in common, such as whose turn it is, is taken out of their gates: the
+//! moves form a class whose list is kept up without it and counts while it is true. So passing the turn costs nothing
+//! for each move.
 
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
+use rustc_hash::FxHashMap;
 
 use crate::network::{Gate, Network, Wire};
 use crate::{Exceeded, Machine, RoleId};
@@ -19,18 +24,27 @@ pub struct Compiled {
     readers: Lists,
     /// Which blocks read a gate.
     reading_blocks: Lists,
-    /// The moves that a gate makes legal, likewise with one added if its opposite does.
+    /// The moves that a gate makes legal if their class is open, likewise with one added if its opposite does.
     legal_of: Lists,
+    classes: Vec<Class>,
+    class_of: Vec<u32>,
     /// The fluents that a gate makes hold next.
     next_of: Lists,
     /// What else there is to do when a gate flips.
     watched: Vec<u8>,
-    /// The role of each move.
-    role_of: Vec<u32>,
+    /// The gates, with some of its own behind those of the network.
+    gates: Vec<Gate>,
     keys: Vec<u128>,
     initial: Box<[u64]>,
     /// Values and counts in the initial state, no move made.
     start: Values,
+}
+
+/// Moves of one role that are legal only while a wire is true.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    role: u32,
+    open: Wire,
 }
 
 const WATCH_LEGAL: u8 = 1;
@@ -74,9 +88,9 @@ struct Values {
     fluents: Box<[u64]>,
     /// Fluents whose next value differs from their current one.
     changing: Box<[u64]>,
-    /// The legal moves of each role.
+    /// The moves of each class that are legal if the class is open.
     legal: Vec<Vec<u32>>,
-    /// Where each move stands in its role's list; meaningless if it is not legal.
+    /// Where each move stands in its class's list; meaningless if it is not there.
     place: Vec<u32>,
     hash: u128,
 }
@@ -97,15 +111,20 @@ pub struct Scalar {
 impl Compiled {
     /// Prepares a network.
     pub fn new(network: Arc<Network>) -> Arc<Compiled> {
-        let n = network.gates.len();
+        let Classes { gates, legal, classes, class_of } = classify(&network);
+        let n = gates.len();
+        let goals = network.goals.iter().map(|&(_, _, wire)| wire);
+        let opens = classes.iter().map(|class| class.open);
+        let outputs = legal.iter().chain(&network.next).copied().chain(goals).chain(opens).chain([network.terminal]);
+        let needed = cone(&gates, &network, outputs);
         let mut watched = vec![0u8; n];
         for block in &network.blocks {
             block.gates.clone().for_each(|gate| watched[gate as usize] |= IN_BLOCK);
         }
         let (mut readers, mut reading_blocks) = (Vec::new(), Vec::new());
-        for (number, gate) in network.gates.iter().enumerate() {
+        for (number, gate) in gates.iter().enumerate() {
             let Gate::And(inputs) = gate else { continue };
-            if watched[number] & IN_BLOCK == 0 {
+            if watched[number] & IN_BLOCK == 0 && needed[number] {
                 readers.extend(inputs.iter().map(|wire| (wire.gate(), (number as u32) << 1 | u32::from(wire.is_inverted()))));
             }
         }
@@ -124,14 +143,10 @@ impl Compiled {
             let output = |(index, wire): (usize, &Wire)| (wire.gate(), (index as u32) << 1 | u32::from(wire.is_inverted()));
             wires.iter().enumerate().map(output).collect()
         };
-        let (legal_of, next_of) = (outputs(&network.legal), outputs(&network.next));
+        let (legal_of, next_of) = (outputs(&legal), outputs(&network.next));
         legal_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_LEGAL);
         next_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_NEXT);
         reading_blocks.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_BLOCK);
-        let mut role_of = vec![0; network.moves.len()];
-        for (role, range) in network.moves_of.iter().enumerate() {
-            range.clone().for_each(|chosen| role_of[chosen as usize] = role as u32);
-        }
         let n_words = network.fluents.len().div_ceil(64);
         let mut initial = vec![0u64; n_words].into_boxed_slice();
         for (fluent, _) in network.initial.iter().enumerate().filter(|(_, holds)| **holds) {
@@ -145,29 +160,32 @@ impl Compiled {
             legal_of: Lists::new(n, &legal_of),
             next_of: Lists::new(n, &next_of),
             watched,
-            role_of,
+            classes,
+            class_of,
+            gates,
             keys: keys.collect(),
             start: Values {
                 gates: vec![0; n],
                 n_false: vec![0; n],
                 fluents: vec![0; n_words].into(),
                 changing: vec![0; n_words].into(),
-                legal: vec![Vec::new(); network.roles.len()],
+                legal: Vec::new(),
                 place: vec![0; network.moves.len()],
                 hash: 0,
             },
             initial,
             network,
         };
-        compiled.start = compiled.evaluate();
+        compiled.start = compiled.evaluate(&legal);
         Arc::new(compiled)
     }
 
     /// Evaluates every gate in the initial state.
-    fn evaluate(&self) -> Values {
+    fn evaluate(&self, legal: &[Wire]) -> Values {
         let network = &self.network;
         let mut values = self.start.clone();
-        let mut gates = vec![0u8; network.gates.len()];
+        values.legal = vec![Vec::new(); self.classes.len()];
+        let mut gates = vec![0u8; self.gates.len()];
         for (fluent, &holds) in network.initial.iter().enumerate() {
             gates[1 + fluent] = u8::from(holds);
             if holds {
@@ -175,22 +193,22 @@ impl Compiled {
             }
         }
         let mut number = 0;
-        while number < network.gates.len() {
+        while number < self.gates.len() {
             if let Some(block) = network.blocks.iter().find(|block| block.gates.start as usize == number) {
                 settle(network, block, &mut gates);
                 number = block.gates.end as usize;
                 continue;
             }
-            if let Gate::And(inputs) = &network.gates[number] {
+            if let Gate::And(inputs) = &self.gates[number] {
                 let n_false = inputs.iter().filter(|&&wire| !holds(&gates, wire)).count();
                 values.n_false[number] = n_false as i32;
                 gates[number] = u8::from(n_false == 0);
             }
             number += 1;
         }
-        for (chosen, &wire) in network.legal.iter().enumerate() {
+        for (chosen, &wire) in legal.iter().enumerate() {
             if holds(&gates, wire) {
-                let list = &mut values.legal[self.role_of[chosen] as usize];
+                let list = &mut values.legal[self.class_of[chosen] as usize];
                 values.place[chosen] = list.len() as u32;
                 list.push(chosen as u32);
             }
@@ -204,6 +222,86 @@ impl Compiled {
         values.gates = gates.into_iter().map(|value| value | value << 1).collect();
         values
     }
+}
+
+/// The gates of a network with classes of moves made.
+struct Classes {
+    gates: Vec<Gate>,
+    /// What makes each move legal while its class is open.
+    legal: Vec<Wire>,
+    classes: Vec<Class>,
+    class_of: Vec<u32>,
+}
+
+/// Finds, for each role, fluents that many of its moves have in common.
+fn classify(network: &Network) -> Classes {
+    /// The least number of moves for which a class of their own pays. Not tuned.
+    const MIN_CLASS: usize = 3;
+    let mut result = Classes {
+        gates: network.gates.clone(),
+        legal: network.legal.clone(),
+        classes: Vec::new(),
+        class_of: vec![0; network.moves.len()],
+    };
+    let mut known: FxHashMap<Box<[Wire]>, Wire> = FxHashMap::default();
+    for (role, moves) in network.moves_of.iter().enumerate() {
+        let parts = |chosen: u32| -> &[Wire] {
+            let wire = network.legal[chosen as usize];
+            match &network.gates[wire.gate() as usize] {
+                Gate::And(inputs) if !wire.is_inverted() => inputs,
+                _ => &[],
+            }
+        };
+        let mut rest: Vec<u32> = moves.clone().collect();
+        loop {
+            let mut counts: FxHashMap<Wire, usize> = FxHashMap::default();
+            for &wire in rest.iter().flat_map(|&chosen| parts(chosen)) {
+                if matches!(network.gates[wire.gate() as usize], Gate::Fluent(_)) {
+                    *counts.entry(wire).or_default() += 1;
+                }
+            }
+            let most = counts.into_iter().map(|(wire, count)| (count, std::cmp::Reverse(wire))).max();
+            let common = most.filter(|&(count, _)| count >= MIN_CLASS).map(|(_, std::cmp::Reverse(wire))| wire);
+            let number = result.classes.len() as u32;
+            result.classes.push(Class { role: role as u32, open: common.unwrap_or(Wire::TRUE) });
+            let Some(common) = common else {
+                rest.iter().for_each(|&chosen| result.class_of[chosen as usize] = number);
+                break;
+            };
+            let (members, others): (Vec<u32>, Vec<u32>) =
+                rest.into_iter().partition(|&chosen| parts(chosen).contains(&common));
+            for chosen in members {
+                let left: Vec<Wire> = parts(chosen).iter().copied().filter(|&wire| wire != common).collect();
+                let wire = match left[..] {
+                    [wire] => wire,
+                    _ => *known.entry(left.clone().into()).or_insert_with(|| {
+                        result.gates.push(Gate::And(left.into()));
+                        Wire::of(result.gates.len() as u32 - 1)
+                    }),
+                };
+                result.legal[chosen as usize] = wire;
+                result.class_of[chosen as usize] = number;
+            }
+            rest = others;
+        }
+    }
+    result
+}
+
+/// The gates that outputs depend on.
+fn cone(gates: &[Gate], network: &Network, outputs: impl Iterator<Item = Wire>) -> Vec<bool> {
+    let mut needed = vec![false; gates.len()];
+    outputs.for_each(|wire| needed[wire.gate() as usize] = true);
+    // Blocks are evaluated as a whole, and there are few of them.
+    for block in &network.blocks {
+        block.gates.clone().for_each(|gate| needed[gate as usize] = true);
+    }
+    for gate in (0..gates.len()).rev() {
+        if let (true, Gate::And(inputs)) = (needed[gate], &gates[gate]) {
+            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
+        }
+    }
+    needed
 }
 
 fn holds(gates: &[u8], wire: Wire) -> bool {
@@ -252,9 +350,32 @@ impl Scalar {
         &self.compiled.network
     }
 
-    /// The legal moves of a role in the current state, in no particular order.
-    pub fn legal_moves(&self, role: RoleId) -> &[u32] {
-        &self.values.legal[role.0 as usize]
+    /// Appends the legal moves of a role in the current state to `moves`, in no particular order.
+    pub fn legal_moves(&self, role: RoleId, moves: &mut Vec<u32>) {
+        self.open_lists(role).for_each(|list| moves.extend_from_slice(list));
+    }
+
+    fn open_lists(&self, role: RoleId) -> impl Iterator<Item = &[u32]> {
+        let classes = self.compiled.classes.iter().zip(&self.values.legal);
+        classes
+            .filter(move |(class, _)| class.role == role.0 && holds(&self.values.gates, class.open))
+            .map(|(_, list)| list.as_slice())
+    }
+
+    /// A uniformly random legal move of a role.
+    fn random_move(&self, role: RoleId, rng: &mut impl Rng) -> Option<u32> {
+        let n_moves: usize = self.open_lists(role).map(<[u32]>::len).sum();
+        if n_moves == 0 {
+            return None;
+        }
+        let mut index = if n_moves == 1 { 0 } else { rng.random_range(0..n_moves) };
+        for list in self.open_lists(role) {
+            if let Some(&chosen) = list.get(index) {
+                return Some(chosen);
+            }
+            index -= list.len();
+        }
+        unreachable!("the index is below the number of moves")
     }
 
     /// Whether the current state is terminal.
@@ -402,7 +523,7 @@ impl Scalar {
         if watched & WATCH_LEGAL != 0 {
             for &output in compiled.legal_of.get(gate) {
                 let chosen = output >> 1;
-                let list = &mut self.values.legal[compiled.role_of[chosen as usize] as usize];
+                let list = &mut self.values.legal[compiled.class_of[chosen as usize] as usize];
                 if u32::from(value) != output & 1 {
                     self.values.place[chosen as usize] = list.len() as u32;
                     list.push(chosen);
@@ -452,16 +573,17 @@ impl Scalar {
         let compiled = self.compiled.clone();
         self.jump(&compiled.initial);
         let mut joint = std::mem::take(&mut self.joint);
+        let n_roles = compiled.network.roles.len() as u32;
         let mut n_plies = 0;
         let ended = loop {
             if self.terminal() {
                 break true;
             }
-            if n_plies == cap || self.values.legal.iter().any(Vec::is_empty) {
+            joint.clear();
+            joint.extend((0..n_roles).map_while(|role| self.random_move(RoleId(role), rng)));
+            if n_plies == cap || joint.len() < n_roles as usize {
                 break false;
             }
-            joint.clear();
-            joint.extend(self.values.legal.iter().map(|moves| moves[rng.random_range(0..moves.len())]));
             self.advance(&joint);
             n_plies += 1;
         };
@@ -485,7 +607,7 @@ impl Machine for Scalar {
     fn legal(&mut self, state: &Self::State, role: RoleId, moves: &mut Vec<u32>) -> Result<(), Exceeded> {
         self.jump(state);
         let from = moves.len();
-        moves.extend_from_slice(self.legal_moves(role));
+        self.legal_moves(role, moves);
         moves[from..].sort_unstable();
         Ok(())
     }
