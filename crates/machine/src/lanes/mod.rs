@@ -94,6 +94,11 @@ impl Lanes {
         bits
     }
 
+    /// The lanes in which a fluent holds.
+    pub fn fluent(&self, fluent: u32) -> Vector {
+        self.values[1 + fluent as usize]
+    }
+
     /// Evaluates legality and the end of the game in every lane's current state.
     pub fn evaluate(&mut self) {
         let compiled = self.compiled.clone();

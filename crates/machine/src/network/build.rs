@@ -3,22 +3,35 @@
 use gdl::ground::{GroundProgram, Signal};
 use rustc_hash::FxHashMap;
 
-use super::constants::{Constants, find_constants};
+use super::knowledge::{FluentLiteral, Knowledge};
 use super::{Block, Gate, Network, Wire};
 
 /// Builds the network of a ground program and simplifies it.
 pub fn build(ground: GroundProgram) -> Network {
     let components = components(&ground);
-    let mut constants = Constants::none(&ground);
-    // What is constant makes more constant, once it is built in; two or three rounds are usual.
-    loop {
-        let circuit = Circuit::new(&ground, &components, &constants);
-        let found = find_constants(&ground, &circuit, &constants);
-        if found == constants {
-            return finish(ground, circuit, &constants);
+    let mut known = Knowledge::none(&ground);
+    // Step 1. Constants. What is constant makes more constant once it is built in; two or three rounds are usual.
+    let mut circuit = loop {
+        let circuit = Circuit::new(&ground, &components, &known);
+        let before = known.clone();
+        known.find_constants(&ground, &circuit);
+        if known == before {
+            break circuit;
         }
-        constants = found;
+    };
+    // Step 2. Equal fluents, such as the turns of two roles.
+    if known.suppose_equalities(&ground, finish(&ground, &circuit, &known)) {
+        loop {
+            circuit = Circuit::new(&ground, &components, &known);
+            if known.keep_proved_equalities(&ground, &circuit) {
+                break;
+            }
+        }
     }
+    // Step 3. What a legal move says about the state.
+    known.find_guards(&ground, &circuit);
+    circuit = Circuit::new(&ground, &components, &known);
+    finish(&ground, &circuit, &known)
 }
 
 /// The gates of a ground program, with the wire of each atom.
@@ -29,9 +42,24 @@ pub(super) struct Circuit {
     known: FxHashMap<Box<[Wire]>, u32>,
     /// The gates of the moves.
     moves: std::ops::Range<u32>,
-    /// The role of each move, and the moves that each role may ever make.
+    /// The role of each move, and the wires of the moves that each role may ever make.
     role_of: Vec<u32>,
-    moves_of: Vec<Vec<u32>>,
+    moves_of: Vec<Vec<Wire>>,
+    /// The wire of each move: its own gate, or what forces it.
+    move_wires: Vec<Wire>,
+    /// What is true whenever a move is made.
+    guards: Vec<Vec<Wire>>,
+}
+
+fn fluent_wire(knowledge: &Knowledge, literal: FluentLiteral) -> Wire {
+    let FluentLiteral { fluent, inverted } = literal;
+    let wire = match (knowledge.constants[fluent as usize], knowledge.equals[fluent as usize]) {
+        (Some(true), _) => Wire::TRUE,
+        (Some(false), _) => Wire::FALSE,
+        (None, Some(other)) => Wire::of(1 + other.fluent).invert_if(other.inverted),
+        (None, None) => Wire::of(1 + fluent),
+    };
+    wire.invert_if(inverted)
 }
 
 /// The strongly connected components of the atoms, dependencies first.
@@ -54,16 +82,23 @@ fn components(ground: &GroundProgram) -> Vec<Vec<u32>> {
 }
 
 impl Circuit {
-    fn new(ground: &GroundProgram, components: &[Vec<u32>], constants: &Constants) -> Circuit {
+    fn new(ground: &GroundProgram, components: &[Vec<u32>], knowledge: &Knowledge) -> Circuit {
         let mut gates = vec![Gate::False];
         gates.extend((0..ground.fluents.len() as u32).map(Gate::Fluent));
         gates.extend((0..ground.moves.len() as u32).map(Gate::Move));
         let atoms = vec![Wire::FALSE; ground.atoms.len()];
         let first_move = 1 + ground.fluents.len() as u32;
+        let move_wire = |chosen: usize| match (knowledge.dead_moves[chosen], knowledge.forced[chosen]) {
+            (true, _) => Wire::FALSE,
+            (false, Some(condition)) => fluent_wire(knowledge, condition),
+            (false, None) => Wire::of(first_move + chosen as u32),
+        };
+        let move_wires: Vec<Wire> = (0..ground.moves.len()).map(move_wire).collect();
         let mut moves_of = vec![Vec::new(); ground.roles.len()];
-        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !constants.dead_moves[*chosen]) {
-            moves_of[role as usize].push(chosen as u32);
+        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !knowledge.dead_moves[*chosen]) {
+            moves_of[role as usize].push(move_wires[chosen]);
         }
+        let guard = |guards: &Vec<FluentLiteral>| guards.iter().map(|&guard| fluent_wire(knowledge, guard)).collect();
         let mut circuit = Circuit {
             gates,
             blocks: Vec::new(),
@@ -72,21 +107,23 @@ impl Circuit {
             moves: first_move..first_move + ground.moves.len() as u32,
             role_of: ground.moves.iter().map(|&(role, _)| role).collect(),
             moves_of,
+            move_wires,
+            guards: knowledge.guards.iter().map(guard).collect(),
         };
         for component in components {
-            circuit.component(ground, component, constants);
+            circuit.component(ground, component, knowledge);
         }
         circuit
     }
 
-    fn component(&mut self, ground: &GroundProgram, component: &[u32], constants: &Constants) {
+    fn component(&mut self, ground: &GroundProgram, component: &[u32], knowledge: &Knowledge) {
         let depends = |atom: u32, on: u32| {
             ground.instances(atom).flatten().any(|literal| literal.signal == Signal::Atom(on))
         };
         if let &[atom] = component
             && !depends(atom, atom)
         {
-            self.atoms[atom as usize] = self.atom(ground, atom, constants, None);
+            self.atoms[atom as usize] = self.atom(ground, atom, knowledge, None);
             return;
         }
         // Step 1. An order in which few atoms are needed before they are built: depth first.
@@ -110,7 +147,7 @@ impl Circuit {
         let outer = std::mem::take(&mut self.known);
         for (position, &atom) in order.iter().enumerate() {
             let pending = |other: u32| place.get(&other).is_some_and(|&other| other >= position);
-            let wire = self.atom(ground, atom, constants, Some(&|other| pending(other).then(|| Wire::of(loops[&other]))));
+            let wire = self.atom(ground, atom, knowledge, Some(&|other| pending(other).then(|| Wire::of(loops[&other]))));
             self.atoms[atom as usize] = wire;
         }
         self.known = outer;
@@ -124,7 +161,7 @@ impl Circuit {
         &mut self,
         ground: &GroundProgram,
         atom: u32,
-        constants: &Constants,
+        knowledge: &Knowledge,
         cut: Option<&dyn Fn(u32) -> Option<Wire>>,
     ) -> Wire {
         let mut alternatives = Vec::new();
@@ -132,13 +169,8 @@ impl Circuit {
             let mut inputs = Vec::with_capacity(instance.len());
             for literal in instance {
                 let wire = match literal.signal {
-                    Signal::Fluent(fluent) => match constants.fluents[fluent as usize] {
-                        Some(true) => Wire::TRUE,
-                        Some(false) => Wire::FALSE,
-                        None => Wire::of(1 + fluent),
-                    },
-                    Signal::Move(chosen) if constants.dead_moves[chosen as usize] => Wire::FALSE,
-                    Signal::Move(chosen) => Wire::of(1 + ground.fluents.len() as u32 + chosen),
+                    Signal::Fluent(fluent) => fluent_wire(knowledge, FluentLiteral { fluent, inverted: false }),
+                    Signal::Move(chosen) => self.move_wires[chosen as usize],
                     Signal::Atom(other) => {
                         cut.and_then(|cut| cut(other)).unwrap_or_else(|| self.atoms[other as usize])
                     }
@@ -186,12 +218,14 @@ impl Circuit {
     /// The conjunction of the wires, simplified.
     fn and(&mut self, inputs: &[Wire]) -> Wire {
         let mut wires = inputs.to_vec();
-        if !normalize(&mut wires) || !self.use_one_move_each(&mut wires) {
+        if !normalize(&mut wires) || !self.use_guards(&mut wires) || !self.use_one_move_each(&mut wires) {
             return Wire::FALSE;
         }
+        self.join_cases(&mut wires);
         self.absorb(&mut wires);
         match wires[..] {
             [] => Wire::TRUE,
+            [Wire::FALSE, ..] => Wire::FALSE,
             [wire] => wire,
             _ => {
                 let next = self.gates.len() as u32;
@@ -226,7 +260,7 @@ impl Circuit {
             }
             let n_moves = self.moves_of[role].len();
             if 2 * excluded.len() > n_moves {
-                let others = self.moves_of[role].iter().map(|&chosen| Wire::of(first_move + chosen).inverted());
+                let others = self.moves_of[role].iter().map(|wire| wire.inverted());
                 let others: Vec<Wire> = others.filter(|wire| excluded.binary_search(wire).is_err()).collect();
                 let one_of_the_rest = self.and(&others).inverted();
                 wires.retain(|wire| excluded.binary_search(wire).is_err());
@@ -237,6 +271,74 @@ impl Circuit {
             }
         }
         true
+    }
+
+    /// Uses that only legal moves are made: a move makes its guards superfluous. Returns `false` if the wires can't all be
+    /// true.
+    fn use_guards(&self, wires: &mut Vec<Wire>) -> bool {
+        for index in 0..wires.len() {
+            let Some(&wire) = wires.get(index) else { break };
+            if !wire.is_inverted() && self.moves.contains(&wire.gate()) {
+                let guards = &self.guards[(wire.gate() - self.moves.start) as usize];
+                if guards.iter().any(|guard| wires.contains(&guard.inverted())) {
+                    return false;
+                }
+                wires.retain(|other| !guards.contains(other));
+            }
+        }
+        true
+    }
+
+    /// Whether `wire` being true makes `conclusion` true, as far as a short look tells.
+    fn implies(&self, wire: Wire, conclusion: Wire, depth: u32) -> bool {
+        if wire == conclusion {
+            return true;
+        }
+        match &self.gates[wire.gate() as usize] {
+            Gate::Move(chosen) if !wire.is_inverted() => self.guards[*chosen as usize].contains(&conclusion),
+            Gate::And(inputs) if depth > 0 && wire.is_inverted() => {
+                inputs.iter().all(|input| self.implies(input.inverted(), conclusion, depth - 1))
+            }
+            Gate::And(inputs) if depth > 0 => inputs.iter().any(|&input| self.implies(input, conclusion, depth - 1)),
+            _ => false,
+        }
+    }
+
+    /// Joins two cases that exclude each other: `(c implies a) and (not c implies b)` is `a or b`, if `a` implies `c` and
+    /// `b` implies `not c`. Typical cases are whose turn it is.
+    fn join_cases(&mut self, wires: &mut Vec<Wire>) {
+        const MAX_INPUTS: usize = 16;
+        const DEPTH: u32 = 3;
+        if wires.len() > MAX_INPUTS {
+            return;
+        }
+        // A case is `not (c and not a1 and not a2 ...)` where each `a` implies `c`.
+        let case = |circuit: &Circuit, wire: Wire| -> Option<(Wire, Vec<Wire>)> {
+            let Gate::And(inputs) = &circuit.gates[wire.gate() as usize] else { return None };
+            let condition = inputs.iter().copied().find(|&condition| {
+                matches!(circuit.gates[condition.gate() as usize], Gate::Fluent(_))
+                    && inputs.iter().all(|&input| {
+                        input == condition || circuit.implies(input.inverted(), condition, DEPTH)
+                    })
+            })?;
+            Some((condition, inputs.iter().copied().filter(|&input| input != condition).collect()))
+        };
+        let inverted: Vec<Wire> = wires.iter().copied().filter(|wire| wire.is_inverted()).collect();
+        let cases: Vec<(Wire, Wire, Vec<Wire>)> =
+            inverted.iter().filter_map(|&wire| case(self, wire).map(|(condition, rest)| (wire, condition, rest))).collect();
+        for (index, (first, condition, rest)) in cases.iter().enumerate() {
+            let opposite = cases[index + 1..].iter().find(|(_, other, _)| *other == condition.inverted());
+            if let Some((second, _, other_rest)) = opposite {
+                let none: Vec<Wire> = rest.iter().chain(other_rest).copied().collect();
+                let joined = self.and(&none).inverted();
+                wires.retain(|wire| wire != first && wire != second);
+                wires.push(joined);
+                if !normalize(wires) {
+                    *wires = vec![Wire::FALSE];
+                }
+                return;
+            }
+        }
     }
 
     /// Drops what one input makes superfluous in another: `a and not (a and b)` is `a and not b`, and
@@ -269,7 +371,7 @@ impl Circuit {
             let shorter = self.and(&rest).inverted();
             wires.remove(index);
             if shorter == Wire::FALSE {
-                *wires = vec![Wire::FALSE, Wire::TRUE];
+                *wires = vec![Wire::FALSE];
                 return;
             }
             if shorter != Wire::TRUE {
@@ -278,7 +380,7 @@ impl Circuit {
                     Err(at) => wires.insert(at, shorter),
                 }
                 if wires.binary_search(&shorter.inverted()).is_ok() {
-                    *wires = vec![Wire::FALSE, Wire::TRUE];
+                    *wires = vec![Wire::FALSE];
                     return;
                 }
             }
@@ -336,10 +438,11 @@ fn depth_first(ground: &GroundProgram, component: &[u32]) -> Vec<u32> {
 }
 
 /// Drops the gates that no output needs and renumbers the rest.
-fn finish(ground: GroundProgram, circuit: Circuit, constants: &Constants) -> Network {
+fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> Network {
     let n_fluents = ground.fluents.len();
-    let kept_fluents: Vec<usize> = (0..n_fluents).filter(|&fluent| constants.fluents[fluent].is_none()).collect();
-    let kept_moves: Vec<usize> = (0..ground.moves.len()).filter(|&chosen| !constants.dead_moves[chosen]).collect();
+    let kept = |&fluent: &usize| knowledge.constants[fluent].is_none() && knowledge.equals[fluent].is_none();
+    let kept_fluents: Vec<usize> = (0..n_fluents).filter(kept).collect();
+    let kept_moves: Vec<usize> = (0..ground.moves.len()).filter(|&chosen| !knowledge.dead_moves[chosen]).collect();
     let atom = |atom: u32| circuit.atoms[atom as usize];
     let next: Vec<Wire> = kept_fluents.iter().map(|&fluent| ground.next[fluent].map_or(Wire::FALSE, atom)).collect();
     let legal: Vec<Wire> = kept_moves.iter().map(|&chosen| atom(ground.legal[chosen])).collect();
@@ -370,7 +473,7 @@ fn finish(ground: GroundProgram, circuit: Circuit, constants: &Constants) -> Net
             && !std::mem::replace(&mut block_needed[number], true)
         {
             // Loop targets may lie above this gate but inside the block: mark the block's closure now.
-            mark_block(&circuit, &circuit.blocks[number], &mut needed);
+            mark_block(circuit, &circuit.blocks[number], &mut needed);
         }
         if let Gate::And(inputs) = &circuit.gates[gate] {
             inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
@@ -429,12 +532,17 @@ fn finish(ground: GroundProgram, circuit: Circuit, constants: &Constants) -> Net
         ground.initial.iter().for_each(|&fluent| holds[fluent as usize] = true);
         holds
     };
-    let always = |&fluent: &usize| constants.fluents[fluent] == Some(true);
+    let always = |&fluent: &usize| knowledge.constants[fluent] == Some(true);
+    let equal = |fluent: usize| {
+        let other = knowledge.equals[fluent]?;
+        Some((ground.fluents[fluent], number[1 + other.fluent as usize] - 1, other.inverted))
+    };
     let wires = |wires: &[Wire]| wires.iter().map(|&wire| renumber(wire, &number)).collect();
     Network {
         gates,
         blocks,
         constant_fluents: (0..n_fluents).filter(always).map(|fluent| ground.fluents[fluent]).collect(),
+        equal_fluents: (0..n_fluents).filter_map(equal).collect(),
         fluents: kept_fluents.iter().map(|&fluent| ground.fluents[fluent]).collect(),
         initial: kept_fluents.iter().map(|&fluent| holds_initially[fluent]).collect(),
         next: wires(&next),
@@ -444,8 +552,8 @@ fn finish(ground: GroundProgram, circuit: Circuit, constants: &Constants) -> Net
         legal: wires(&legal),
         goals: goals.iter().map(|&(role, value, wire)| (role, value, renumber(wire, &number))).collect(),
         terminal: renumber(terminal, &number),
-        symbols: ground.symbols,
-        terms: ground.terms,
+        symbols: ground.symbols.clone(),
+        terms: ground.terms.clone(),
     }
 }
 

@@ -9,7 +9,7 @@
 //! evaluated again until nothing changes, which gives the least solution.
 
 mod build;
-mod constants;
+mod knowledge;
 
 pub use build::build;
 
@@ -88,6 +88,8 @@ pub struct Network {
     pub fluents: Vec<TermId>,
     /// The fluents that always hold.
     pub constant_fluents: Vec<TermId>,
+    /// The fluents that always equal another, or its opposite if inverted.
+    pub equal_fluents: Vec<(TermId, u32, bool)>,
     /// Which fluents hold initially.
     pub initial: Vec<bool>,
     /// What makes each fluent hold next.
@@ -120,8 +122,9 @@ impl Network {
     pub fn fluent_names(&self, bits: &[u64]) -> Vec<String> {
         let holds = |fluent: &usize| bits[fluent / 64] >> (fluent % 64) & 1 == 1;
         let changing = (0..self.fluents.len()).filter(holds).map(|fluent| self.fluents[fluent]);
-        let mut names: Vec<String> =
-            changing.chain(self.constant_fluents.iter().copied()).map(|fluent| self.name(fluent)).collect();
+        let equal = self.equal_fluents.iter().filter(|(_, other, inverted)| holds(&(*other as usize)) != *inverted);
+        let others = self.constant_fluents.iter().chain(equal.map(|(fluent, ..)| fluent)).copied();
+        let mut names: Vec<String> = changing.chain(others).map(|fluent| self.name(fluent)).collect();
         names.sort_unstable();
         names
     }
