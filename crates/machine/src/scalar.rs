@@ -5,6 +5,8 @@
 //! fluents that are about to change as a set, so nothing is ever searched for. Going back costs the same as going
 //! forward. After a warm-up, nothing is allocated.
 //!
+//! Gates that only goals depend on are left alone until somebody asks for a goal.
+//!
 //! A wire that most legal moves of a role have in common, such as whose turn it is, is taken out of their gates: the
 //! moves form a class whose list is kept up without it and counts while it is true. So passing the turn costs nothing
 //! for each move.
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
 
-use crate::network::{Gate, Network, Wire};
+use crate::network::{Block, Gate, Network, Wire, cone};
 use crate::{Exceeded, Machine, RoleId};
 
 /// A network prepared for incremental evaluation; shared between threads.
@@ -34,6 +36,8 @@ pub struct Compiled {
     watched: Vec<u8>,
     /// The gates, with some of its own behind those of the network.
     gates: Vec<Gate>,
+    /// The gates that only goals depend on, in ascending order.
+    for_goals: Vec<u32>,
     keys: Vec<u128>,
     initial: Box<[u64]>,
     /// Values and counts in the initial state, no move made.
@@ -99,12 +103,18 @@ struct Values {
 pub struct Scalar {
     compiled: Arc<Compiled>,
     values: Values,
-    pending: Vec<u32>,
-    dirty_blocks: Vec<u32>,
+    queue: Queue,
     joint: Vec<u32>,
     /// The fluents that each made move has flipped, and how many there were before it.
     flipped: Vec<u32>,
     made: Vec<u32>,
+}
+
+/// What has yet to be passed on.
+#[derive(Default)]
+struct Queue {
+    gates: Vec<u32>,
+    blocks: Vec<u32>,
     scratch: Vec<u8>,
 }
 
@@ -113,10 +123,11 @@ impl Compiled {
     pub fn new(network: Arc<Network>) -> Arc<Compiled> {
         let Classes { gates, legal, classes, class_of } = classify(&network);
         let n = gates.len();
-        let goals = network.goals.iter().map(|&(_, _, wire)| wire);
         let opens = classes.iter().map(|class| class.open);
-        let outputs = legal.iter().chain(&network.next).copied().chain(goals).chain(opens).chain([network.terminal]);
-        let needed = cone(&gates, &network, outputs);
+        let outputs = legal.iter().chain(&network.next).copied().chain(opens).chain([network.terminal]);
+        let live = cone(&gates, &network.blocks, outputs);
+        let for_goals = cone(&gates, &network.blocks, network.goals.iter().map(|&(_, _, wire)| wire));
+        let for_goals = (0..n as u32).filter(|&gate| for_goals[gate as usize] && !live[gate as usize]).collect();
         let mut watched = vec![0u8; n];
         for block in &network.blocks {
             block.gates.clone().for_each(|gate| watched[gate as usize] |= IN_BLOCK);
@@ -124,11 +135,11 @@ impl Compiled {
         let (mut readers, mut reading_blocks) = (Vec::new(), Vec::new());
         for (number, gate) in gates.iter().enumerate() {
             let Gate::And(inputs) = gate else { continue };
-            if watched[number] & IN_BLOCK == 0 && needed[number] {
+            if watched[number] & IN_BLOCK == 0 && live[number] {
                 readers.extend(inputs.iter().map(|wire| (wire.gate(), (number as u32) << 1 | u32::from(wire.is_inverted()))));
             }
         }
-        for (number, block) in network.blocks.iter().enumerate() {
+        for (number, block) in network.blocks.iter().enumerate().filter(|(_, block)| live[block.gates.start as usize]) {
             let mut outside = Vec::new();
             for gate in block.gates.clone() {
                 let Gate::And(inputs) = &network.gates[gate as usize] else { continue };
@@ -163,6 +174,7 @@ impl Compiled {
             classes,
             class_of,
             gates,
+            for_goals,
             keys: keys.collect(),
             start: Values {
                 gates: vec![0; n],
@@ -288,29 +300,13 @@ fn classify(network: &Network) -> Classes {
     result
 }
 
-/// The gates that outputs depend on.
-fn cone(gates: &[Gate], network: &Network, outputs: impl Iterator<Item = Wire>) -> Vec<bool> {
-    let mut needed = vec![false; gates.len()];
-    outputs.for_each(|wire| needed[wire.gate() as usize] = true);
-    // Blocks are evaluated as a whole, and there are few of them.
-    for block in &network.blocks {
-        block.gates.clone().for_each(|gate| needed[gate as usize] = true);
-    }
-    for gate in (0..gates.len()).rev() {
-        if let (true, Gate::And(inputs)) = (needed[gate], &gates[gate]) {
-            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
-        }
-    }
-    needed
-}
-
 fn holds(gates: &[u8], wire: Wire) -> bool {
     (gates[wire.gate() as usize] & 1 == 1) != wire.is_inverted()
 }
 
 /// Evaluates a block from scratch: loops false at first, gates in order, until the loops agree with their wires. Only
 /// bit 0 of a gate is looked at and written.
-fn settle(network: &Network, block: &crate::network::Block, gates: &mut [u8]) {
+fn settle(network: &Network, block: &Block, gates: &mut [u8]) {
     block.loops.iter().for_each(|&(gate, _)| gates[gate as usize] = 0);
     loop {
         for gate in block.gates.clone() {
@@ -335,12 +331,10 @@ impl Scalar {
     pub fn new(compiled: Arc<Compiled>) -> Scalar {
         Scalar {
             values: compiled.start.clone(),
-            pending: Vec::new(),
-            dirty_blocks: Vec::new(),
+            queue: Queue::default(),
             joint: Vec::new(),
             flipped: Vec::new(),
             made: Vec::new(),
-            scratch: Vec::new(),
             compiled,
         }
     }
@@ -384,7 +378,8 @@ impl Scalar {
     }
 
     /// The goal value of a role in the current state; `None` unless there is exactly one.
-    pub fn goal(&self, role: RoleId) -> Option<i64> {
+    pub fn goal(&mut self, role: RoleId) -> Option<i64> {
+        self.evaluate_goals();
         let mut values = self.goal_values(role);
         let value = values.next();
         if values.next().is_none() { value } else { None }
@@ -393,6 +388,25 @@ impl Scalar {
     fn goal_values(&self, role: RoleId) -> impl Iterator<Item = i64> + '_ {
         let goals = self.compiled.network.goals.iter();
         goals.filter(move |goal| goal.0 == role.0 && holds(&self.values.gates, goal.2)).map(|goal| goal.1)
+    }
+
+    /// Evaluates the gates that only goals depend on.
+    fn evaluate_goals(&mut self) {
+        let compiled = &*self.compiled;
+        let gates = &mut self.values.gates;
+        let mut settled = 0;
+        for &gate in &compiled.for_goals {
+            if compiled.watched[gate as usize] & IN_BLOCK != 0 {
+                if gate >= settled {
+                    let blocks = &compiled.network.blocks;
+                    let block = blocks.iter().find(|block| block.gates.contains(&gate)).expect("the gate is in a block");
+                    settle(&compiled.network, block, gates);
+                    settled = block.gates.end;
+                }
+            } else if let Gate::And(inputs) = &compiled.gates[gate as usize] {
+                gates[gate as usize] = u8::from(inputs.iter().all(|&wire| holds(gates, wire)));
+            }
+        }
     }
 
     /// A hash of the current state; equal states have equal hashes.
@@ -473,98 +487,12 @@ impl Scalar {
         self.flip(1 + fluent);
     }
 
-    #[inline]
     fn flip(&mut self, gate: u32) {
-        let state = &mut self.values.gates[gate as usize];
-        // The gate waits in the list while the two bits differ, so it is put there only when they begin to.
-        if *state == 0 || *state == 3 {
-            self.pending.push(gate);
-        }
-        *state ^= 1;
+        flip(&mut self.values.gates, &mut self.queue.gates, gate);
     }
 
     fn propagate(&mut self) {
-        let compiled = self.compiled.clone();
-        loop {
-            while let Some(gate) = self.pending.pop() {
-                let state = &mut self.values.gates[gate as usize];
-                if *state == 0 || *state == 3 {
-                    continue;
-                }
-                let value = *state & 1;
-                *state = value | value << 1;
-                let watched = compiled.watched[gate as usize];
-                if watched & !IN_BLOCK != 0 {
-                    self.report(&compiled, gate, value, watched);
-                }
-                for &reader in compiled.readers.get(gate) {
-                    let target = reader >> 1;
-                    let n_false = &mut self.values.n_false[target as usize];
-                    let flips = if u32::from(value) != reader & 1 {
-                        *n_false -= 1;
-                        *n_false == 0
-                    } else {
-                        *n_false += 1;
-                        *n_false == 1
-                    };
-                    if flips {
-                        self.flip(target);
-                    }
-                }
-            }
-            let Some(&lowest) = self.dirty_blocks.iter().min() else { return };
-            self.dirty_blocks.retain(|&block| block != lowest);
-            self.settle_block(&compiled, lowest);
-        }
-    }
-
-    /// Passes a gate's new value on to the lists of outputs.
-    fn report(&mut self, compiled: &Compiled, gate: u32, value: u8, watched: u8) {
-        if watched & WATCH_LEGAL != 0 {
-            for &output in compiled.legal_of.get(gate) {
-                let chosen = output >> 1;
-                let list = &mut self.values.legal[compiled.class_of[chosen as usize] as usize];
-                if u32::from(value) != output & 1 {
-                    self.values.place[chosen as usize] = list.len() as u32;
-                    list.push(chosen);
-                } else {
-                    let place = self.values.place[chosen as usize];
-                    list.swap_remove(place as usize);
-                    if let Some(&moved) = list.get(place as usize) {
-                        self.values.place[moved as usize] = place;
-                    }
-                }
-            }
-        }
-        if watched & WATCH_NEXT != 0 {
-            for &output in compiled.next_of.get(gate) {
-                let fluent = output >> 1;
-                self.values.changing[fluent as usize / 64] ^= 1 << (fluent % 64);
-            }
-        }
-        if watched & WATCH_BLOCK != 0 {
-            for &block in compiled.reading_blocks.get(gate) {
-                if !self.dirty_blocks.contains(&block) {
-                    self.dirty_blocks.push(block);
-                }
-            }
-        }
-    }
-
-    fn settle_block(&mut self, compiled: &Compiled, number: u32) {
-        let block = &compiled.network.blocks[number as usize];
-        let range = block.gates.start as usize..block.gates.end as usize;
-        self.scratch.clear();
-        self.scratch.extend_from_slice(&self.values.gates[range.clone()]);
-        settle(&compiled.network, block, &mut self.values.gates);
-        for (index, gate) in range.enumerate() {
-            let (before, after) = (self.scratch[index] & 1, self.values.gates[gate] & 1);
-            // Both bits again, the second as the readers know it.
-            self.values.gates[gate] = after | self.scratch[index] & 2;
-            if before != after {
-                self.pending.push(gate as u32);
-            }
-        }
+        propagate(&self.compiled, &mut self.values, &mut self.queue);
     }
 
     /// Plays from the initial state by uniformly random moves, for at most `cap` joint moves; returns how many were made
@@ -589,6 +517,100 @@ impl Scalar {
         };
         self.joint = joint;
         (n_plies, ended)
+    }
+}
+
+/// Inverts a gate and notes that its readers have to be told.
+#[inline(always)]
+fn flip(gates: &mut [u8], queue: &mut Vec<u32>, gate: u32) {
+    let state = &mut gates[gate as usize];
+    // The gate waits in the queue while the two bits differ, so it is put there only when they begin to.
+    if *state == 0 || *state == 3 {
+        queue.push(gate);
+    }
+    *state ^= 1;
+}
+
+fn propagate(compiled: &Compiled, values: &mut Values, queue: &mut Queue) {
+    loop {
+        while let Some(gate) = queue.gates.pop() {
+            let state = &mut values.gates[gate as usize];
+            if *state == 0 || *state == 3 {
+                continue;
+            }
+            let value = *state & 1;
+            *state = value | value << 1;
+            let watched = compiled.watched[gate as usize];
+            if watched & !IN_BLOCK != 0 {
+                report(compiled, values, queue, gate, value, watched);
+            }
+            for &reader in compiled.readers.get(gate) {
+                let target = reader >> 1;
+                let n_false = &mut values.n_false[target as usize];
+                let flips = if u32::from(value) != reader & 1 {
+                    *n_false -= 1;
+                    *n_false == 0
+                } else {
+                    *n_false += 1;
+                    *n_false == 1
+                };
+                if flips {
+                    flip(&mut values.gates, &mut queue.gates, target);
+                }
+            }
+        }
+        let Some(&lowest) = queue.blocks.iter().min() else { return };
+        queue.blocks.retain(|&block| block != lowest);
+        settle_block(compiled, values, queue, lowest);
+    }
+}
+
+/// Passes a gate's new value on to the lists of outputs.
+fn report(compiled: &Compiled, values: &mut Values, queue: &mut Queue, gate: u32, value: u8, watched: u8) {
+    if watched & WATCH_LEGAL != 0 {
+        for &output in compiled.legal_of.get(gate) {
+            let chosen = output >> 1;
+            let list = &mut values.legal[compiled.class_of[chosen as usize] as usize];
+            if u32::from(value) != output & 1 {
+                values.place[chosen as usize] = list.len() as u32;
+                list.push(chosen);
+            } else {
+                let place = values.place[chosen as usize];
+                list.swap_remove(place as usize);
+                if let Some(&moved) = list.get(place as usize) {
+                    values.place[moved as usize] = place;
+                }
+            }
+        }
+    }
+    if watched & WATCH_NEXT != 0 {
+        for &output in compiled.next_of.get(gate) {
+            let fluent = output >> 1;
+            values.changing[fluent as usize / 64] ^= 1 << (fluent % 64);
+        }
+    }
+    if watched & WATCH_BLOCK != 0 {
+        for &block in compiled.reading_blocks.get(gate) {
+            if !queue.blocks.contains(&block) {
+                queue.blocks.push(block);
+            }
+        }
+    }
+}
+
+fn settle_block(compiled: &Compiled, values: &mut Values, queue: &mut Queue, number: u32) {
+    let block = &compiled.network.blocks[number as usize];
+    let range = block.gates.start as usize..block.gates.end as usize;
+    queue.scratch.clear();
+    queue.scratch.extend_from_slice(&values.gates[range.clone()]);
+    settle(&compiled.network, block, &mut values.gates);
+    for (index, gate) in range.enumerate() {
+        let (before, after) = (queue.scratch[index] & 1, values.gates[gate] & 1);
+        // Both bits again, the second as the readers know it.
+        values.gates[gate] = after | queue.scratch[index] & 2;
+        if before != after {
+            queue.gates.push(gate as u32);
+        }
     }
 }
 
@@ -625,6 +647,7 @@ impl Machine for Scalar {
 
     fn goals(&mut self, state: &Self::State, role: RoleId) -> Result<Vec<i64>, Exceeded> {
         self.jump(state);
+        self.evaluate_goals();
         let mut values: Vec<i64> = self.goal_values(role).collect();
         values.sort_unstable();
         values.dedup();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::simd::{Op, Program};
-use crate::network::{Gate, Network, Wire};
+use crate::network::{Gate, Network, Wire, cone};
 
 /// A part of an evaluation.
 #[derive(Clone, Debug)]
@@ -143,37 +143,7 @@ impl Compiled {
 
 /// When each gate is needed.
 fn phases(network: &Network) -> Vec<Phase> {
-    let cone = |outputs: &mut dyn Iterator<Item = Wire>| {
-        let mut needed = vec![false; network.gates.len()];
-        outputs.for_each(|wire| needed[wire.gate() as usize] = true);
-        let mut blocks = network.blocks.iter().rev().peekable();
-        let mut gate = network.gates.len();
-        while gate > 0 {
-            gate -= 1;
-            if let Some(block) = blocks.peek()
-                && block.gates.contains(&(gate as u32))
-            {
-                // A block is evaluated as a whole.
-                let wanted = block.gates.clone().any(|gate| needed[gate as usize]);
-                if wanted {
-                    for inner in block.gates.clone() {
-                        needed[inner as usize] = true;
-                        if let Gate::And(inputs) = &network.gates[inner as usize] {
-                            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
-                        }
-                    }
-                    block.loops.iter().for_each(|(_, wire)| needed[wire.gate() as usize] = true);
-                }
-                gate = block.gates.start as usize;
-                blocks.next();
-                continue;
-            }
-            if let (true, Gate::And(inputs)) = (needed[gate], &network.gates[gate]) {
-                inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
-            }
-        }
-        needed
-    };
+    let cone = |outputs: &mut dyn Iterator<Item = Wire>| cone(&network.gates, &network.blocks, outputs);
     let state = cone(&mut network.legal.iter().copied().chain([network.terminal]));
     let goal = cone(&mut network.goals.iter().map(|&(_, _, wire)| wire));
     let step = cone(&mut network.next.iter().copied());

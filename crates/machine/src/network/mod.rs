@@ -150,3 +150,30 @@ impl Network {
         self.legal.iter().chain(&self.next).copied().chain(goals).chain([self.terminal])
     }
 }
+
+/// Which gates the outputs depend on. A block is needed as a whole.
+pub(crate) fn cone(gates: &[Gate], blocks: &[Block], outputs: impl Iterator<Item = Wire>) -> Vec<bool> {
+    let mut needed = vec![false; gates.len()];
+    outputs.for_each(|wire| needed[wire.gate() as usize] = true);
+    let mut blocks = blocks.iter().rev().peekable();
+    let mut gate = gates.len();
+    while gate > 0 {
+        gate -= 1;
+        let inside = blocks.next_if(|block| block.gates.contains(&(gate as u32)));
+        let range = inside.map_or(gate..gate + 1, |block| block.gates.start as usize..block.gates.end as usize);
+        gate = range.start;
+        if !range.clone().any(|gate| needed[gate]) {
+            continue;
+        }
+        if let Some(block) = inside {
+            block.loops.iter().for_each(|(_, wire)| needed[wire.gate() as usize] = true);
+        }
+        for gate in range {
+            needed[gate] = true;
+            if let Gate::And(inputs) = &gates[gate] {
+                inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
+            }
+        }
+    }
+    needed
+}
