@@ -20,6 +20,21 @@ pub enum Literal {
     Distinct(Term, Term),
 }
 
+impl Literal {
+    fn variables(&self) -> BTreeSet<VarId> {
+        let mut vars = BTreeSet::new();
+        let mut visit = |term: &Term| term.for_each_var(&mut |var| _ = vars.insert(var));
+        match self {
+            Literal::Positive(atom) | Literal::Negative(atom) => atom.args.iter().for_each(visit),
+            Literal::Distinct(left, right) => {
+                visit(left);
+                visit(right);
+            }
+        }
+        vars
+    }
+}
+
 /// A rule in normal form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalRule {
@@ -128,8 +143,64 @@ impl Normalizer {
             Part::Equal(..) => unreachable!("substituted above"),
         };
         let body = body.into_iter().map(literal).collect();
-        self.rules.push(NormalRule { head, body, n_variables, origin });
+        let rule = NormalRule { head, body, n_variables, origin };
+        self.split(rule);
         Ok(())
+    }
+
+    /// Keeps a rule, with groups of literals that share variables among themselves but little with the head moved to a
+    /// helper relation: `p(X, Y) if q(X, Y) and r(X, Z) and s(Z)` becomes `p(X, Y) if q(X, Y) and h(X)`. A rule says as
+    /// much about `X` once instead of once for every `Y`.
+    fn split(&mut self, mut rule: NormalRule) {
+        let mut in_head = BTreeSet::new();
+        rule.head.args.iter().for_each(|arg| arg.for_each_var(&mut |var| _ = in_head.insert(var)));
+        // Step 1. Group the literals by shared variables that the head does not have.
+        let mut groups: Vec<(BTreeSet<VarId>, Vec<usize>)> = Vec::new();
+        for (index, literal) in rule.body.iter().enumerate() {
+            let mut merged: (BTreeSet<VarId>, Vec<usize>) = (literal.variables(), vec![index]);
+            groups.retain(|(vars, members)| {
+                let joined = vars.iter().any(|var| merged.0.contains(var) && !in_head.contains(var));
+                if joined {
+                    merged.0.extend(vars);
+                    merged.1.extend(members);
+                }
+                !joined
+            });
+            groups.push(merged);
+        }
+        // Step 2. Move the groups for which it pays.
+        let mut moved = Vec::new();
+        for (vars, members) in &groups {
+            let shared: BTreeSet<VarId> = vars.intersection(&in_head).copied().collect();
+            let mut bound = BTreeSet::new();
+            for &member in members {
+                if let Literal::Positive(_) = rule.body[member] {
+                    bound.extend(rule.body[member].variables());
+                }
+            }
+            let pays = groups.len() > 1 && vars.len() > shared.len() && shared.len() < in_head.len() && members.len() > 1;
+            if pays && shared.is_subset(&bound) {
+                let head = self.helper_head(&shared, rule.head.span);
+                let body = members.iter().map(|&member| rule.body[member].clone()).collect();
+                self.rules.push(NormalRule { head: head.clone(), body, n_variables: rule.n_variables, origin: rule.origin });
+                moved.extend_from_slice(members);
+                rule.body.push(Literal::Positive(head));
+            }
+        }
+        moved.sort_unstable();
+        let mut index = 0;
+        rule.body.retain(|_| {
+            index += 1;
+            moved.binary_search(&(index - 1)).is_err()
+        });
+        self.rules.push(rule);
+    }
+
+    fn helper_head(&mut self, shared: &BTreeSet<VarId>, span: Span) -> Atom {
+        self.n_helpers += 1;
+        // No name of a rule text holds a space.
+        let name = self.symbols.intern(&format!("helper {}", self.n_helpers));
+        Atom { name, args: shared.iter().map(|&var| Term::Var(var)).collect(), span }
     }
 
     /// The bodies that together mean "all of these hold", or "not all of these hold".
@@ -233,11 +304,7 @@ impl Normalizer {
         n_variables: u32,
         origin: RuleId,
     ) -> Result<Atom, TooManyRules> {
-        self.n_helpers += 1;
-        // No name of a rule text holds a space.
-        let name = self.symbols.intern(&format!("helper {}", self.n_helpers));
-        let args: Vec<Term> = shared.iter().map(|&var| Term::Var(var)).collect();
-        let head = Atom { name, args, span: formula.span() };
+        let head = self.helper_head(shared, formula.span());
         let mut bound = formula.binds();
         let unbound: Vec<VarId> = shared.iter().copied().filter(|var| !bound.contains(var)).collect();
         if !unbound.is_empty() {
