@@ -1,5 +1,8 @@
 //! From a ground program to a network.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use gdl::ground::{GroundProgram, Signal};
 use rustc_hash::FxHashMap;
 
@@ -187,31 +190,49 @@ impl Circuit {
     /// Whether any alternative holds, each a conjunction of wires. What many alternatives have in common is taken out:
     /// `a and b or a and c` becomes `a and (b or c)`, the most frequent wire first.
     fn any(&mut self, mut alternatives: Vec<Vec<Wire>>) -> Wire {
+        if alternatives.iter().any(Vec::is_empty) {
+            return Wire::TRUE;
+        }
+        // Step 1. Where each wire occurs. The heap holds the number of alternatives that a wire had when it was put there.
+        let mut places: FxHashMap<Wire, Vec<u32>> = FxHashMap::default();
+        for (index, wires) in alternatives.iter().enumerate() {
+            wires.iter().for_each(|&wire| places.entry(wire).or_default().push(index as u32));
+        }
+        places.retain(|_, places| places.len() > 1);
+        let mut counts: FxHashMap<Wire, u32> = places.iter().map(|(&wire, places)| (wire, places.len() as u32)).collect();
+        // The lowest of equally frequent wires goes first, so that the result does not depend on the order of the map.
+        let mut heap: BinaryHeap<(u32, Reverse<Wire>)> =
+            counts.iter().map(|(&wire, &count)| (count, Reverse(wire))).collect();
+        // Step 2. Take the most frequent wire out of its alternatives, as long as one occurs twice.
         let mut terms = Vec::new();
-        let mut counts: FxHashMap<Wire, u32> = FxHashMap::default();
-        alternatives.iter().flatten().for_each(|&wire| *counts.entry(wire).or_default() += 1);
-        loop {
-            if alternatives.iter().any(Vec::is_empty) {
-                return Wire::TRUE;
-            }
-            // The lowest of equally frequent wires, so that the result does not depend on the order of the map.
-            let most = counts.iter().map(|(&wire, &count)| (count, std::cmp::Reverse(wire))).max();
-            let Some((_, std::cmp::Reverse(common))) = most.filter(|&(count, _)| count > 1) else { break };
-            let (with, without): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(|wires| wires.contains(&common));
-            for wire in with.iter().flatten() {
-                let count = counts.get_mut(wire).expect("counted above");
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(wire);
+        while let Some((count, Reverse(common))) = heap.pop() {
+            let left = counts[&common];
+            if left != count {
+                if left > 1 {
+                    heap.push((left, Reverse(common)));
                 }
+                continue;
             }
-            let rest = with.into_iter().map(|wires| wires.into_iter().filter(|&wire| wire != common).collect()).collect();
+            let mut rest = Vec::with_capacity(count as usize);
+            for &place in &places[&common] {
+                let mut wires = std::mem::take(&mut alternatives[place as usize]);
+                if wires.is_empty() {
+                    continue;
+                }
+                for wire in &wires {
+                    if let Some(count) = counts.get_mut(wire) {
+                        *count -= 1;
+                    }
+                }
+                wires.retain(|&wire| wire != common);
+                rest.push(wires);
+            }
             let rest = self.any(rest);
             terms.push(self.and(&[common, rest]).inverted());
-            alternatives = without;
         }
-        // A disjunction is a conjunction with everything inverted.
-        terms.extend(alternatives.iter().map(|wires| self.and(wires).inverted()));
+        // Step 3. A disjunction is a conjunction with everything inverted.
+        let single = alternatives.iter().filter(|wires| !wires.is_empty());
+        terms.extend(single.map(|wires| self.and(wires).inverted()));
         self.and(&terms).inverted()
     }
 
