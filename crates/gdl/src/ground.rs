@@ -141,8 +141,10 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
         database,
         fluents: HashMap::default(),
         moves: FxHashMap::default(),
-        atoms: HashMap::default(),
+        atoms: Vec::new(),
         queue: Vec::new(),
+        binding: Vec::new(),
+        args: Vec::new(),
         ground: GroundProgram {
             symbols: normal.symbols.clone(),
             terms: Terms::default(),
@@ -306,12 +308,18 @@ struct Grounder<'a> {
     database: Database,
     fluents: HashMap<TermId, u32, FxBuildHasher>,
     moves: FxHashMap<(TermId, TermId), u32>,
-    atoms: HashMap<(Relation, Box<[TermId]>), u32, FxBuildHasher>,
+    /// The number of each atom, by the term that looks like it.
+    atoms: Vec<u32>,
     /// The atoms, in the order of their numbers; those beyond `ground.atoms` are yet to be expanded.
-    queue: Vec<(Relation, Box<[TermId]>)>,
+    queue: Vec<TermId>,
     ground: GroundProgram,
     budget: &'a Budget,
+    /// Working memory.
+    binding: Vec<Option<TermId>>,
+    args: Vec<TermId>,
 }
+
+const NO_ATOM: u32 = u32::MAX;
 
 impl Grounder<'_> {
     fn run(mut self, holds: Relation, may: Relation) -> Result<GroundProgram, Stop> {
@@ -349,7 +357,9 @@ impl Grounder<'_> {
         (self.ground.roles, self.ground.fluents, self.ground.moves) = (roles, fluents, moves);
         // Step 3. Expand every atom that an output depends on.
         while self.ground.atoms.len() < self.queue.len() {
-            let (relation, args) = self.queue[self.ground.atoms.len()].clone();
+            let atom = self.queue[self.ground.atoms.len()];
+            let args = self.database.terms.args(atom).to_vec();
+            let relation = Relation { name: self.database.terms.name(atom), arity: args.len() as u32 };
             self.expand(relation, &args)?;
         }
         self.ground.terms = self.database.terms;
@@ -357,19 +367,23 @@ impl Grounder<'_> {
     }
 
     fn atom(&mut self, relation: Relation, args: &[TermId]) -> u32 {
-        let next = self.atoms.len() as u32;
-        let number = *self.atoms.entry((relation, args.into())).or_insert(next);
-        if number == next {
-            self.queue.push((relation, args.into()));
+        let term = self.database.terms.intern(relation.name, args);
+        if self.atoms.len() <= term.0 as usize {
+            self.atoms.resize(term.0 as usize + 1, NO_ATOM);
         }
-        number
+        let number = &mut self.atoms[term.0 as usize];
+        if *number == NO_ATOM {
+            *number = self.queue.len() as u32;
+            self.queue.push(term);
+        }
+        *number
     }
 
     fn expand(&mut self, relation: Relation, args: &[TermId]) -> Result<(), Stop> {
         let first_instance = self.ground.instances.len() as u32;
-        let rules = self.rules_of.get(&relation).cloned().unwrap_or_default();
         let mut rows = Vec::new();
-        for index in rules {
+        for place in 0..self.rules_of.get(&relation).map_or(0, Vec::len) {
+            let index = self.rules_of[&relation][place];
             let normal = self.normal;
             let rule = &normal.rules[index];
             let instance = self.instances_of[index].0;
@@ -401,37 +415,42 @@ impl Grounder<'_> {
 
     /// Appends the literals of one instance; `false` if one of them can't hold.
     fn instance(&mut self, rule: &NormalRule, index: usize, args: &[TermId], values: &[TermId]) -> bool {
-        let mut binding: Vec<Option<TermId>> = vec![None; rule.n_variables as usize];
+        let mut binding = std::mem::take(&mut self.binding);
+        binding.clear();
+        binding.resize(rule.n_variables as usize, None);
         for (pattern, &term) in rule.head.args.iter().zip(args) {
             bind(&self.database.terms, pattern, term, &mut binding);
         }
         for (var, &value) in self.instances_of[index].1.iter().zip(values) {
             binding[var.0 as usize] = Some(value);
         }
-        for literal in &rule.body {
+        let mut atom_args = std::mem::take(&mut self.args);
+        let can_hold = rule.body.iter().all(|literal| {
             let (atom, negated) = match literal {
                 Literal::Positive(atom) => (atom, false),
                 Literal::Negative(atom) => (atom, true),
-                Literal::Distinct(..) => continue,
+                Literal::Distinct(..) => return true,
             };
             let relation = atom.relation();
             if !self.dynamic.contains(&relation) {
-                continue;
+                return true;
             }
-            let args: Vec<TermId> = atom.args.iter().map(|arg| build(&mut self.database.terms, arg, &binding)).collect();
+            atom_args.clear();
+            atom_args.extend(atom.args.iter().map(|arg| build(&mut self.database.terms, arg, &binding)));
             let signal = match relation {
-                TRUE => self.fluents.get(&args[0]).map(|&fluent| Signal::Fluent(fluent)),
-                DOES => self.moves.get(&(args[0], args[1])).map(|&chosen| Signal::Move(chosen)),
-                _ => Some(Signal::Atom(self.atom(relation, &args))),
+                TRUE => self.fluents.get(&atom_args[0]).map(|&fluent| Signal::Fluent(fluent)),
+                DOES => self.moves.get(&(atom_args[0], atom_args[1])).map(|&chosen| Signal::Move(chosen)),
+                _ => Some(Signal::Atom(self.atom(relation, &atom_args))),
             };
+            // What can never hold makes its negation true and everything else false.
             match signal {
                 Some(signal) => self.ground.literals.push(GroundLiteral { signal, negated }),
-                // What can never hold makes its negation true and everything else false.
-                None if negated => {}
-                None => return false,
+                None => return negated,
             }
-        }
-        true
+            true
+        });
+        (self.binding, self.args) = (binding, atom_args);
+        can_hold
     }
 }
 

@@ -13,15 +13,13 @@ use super::{Block, Gate, Network, Wire};
 pub fn build(ground: GroundProgram) -> Network {
     let components = components(&ground);
     let mut known = Knowledge::none(&ground);
-    // Step 1. Constants. What is constant makes more constant once it is built in; two or three rounds are usual.
-    let mut circuit = loop {
-        let circuit = Circuit::new(&ground, &components, &known);
-        let before = known.clone();
-        known.find_constants(&ground, &circuit);
-        if known == before {
-            break circuit;
-        }
-    };
+    // Step 1. Constants.
+    let mut circuit = Circuit::new(&ground, &components, &known);
+    known.find_constants(&ground, &circuit);
+    circuit = Circuit::new(&ground, &components, &known);
+    if ground.literals.len() > LARGE {
+        return finish(&ground, &circuit, &known);
+    }
     // Step 2. Equal fluents, such as the turns of two roles.
     if known.suppose_equalities(&ground, finish(&ground, &circuit, &known)) {
         loop {
@@ -36,6 +34,9 @@ pub fn build(ground: GroundProgram) -> Network {
     circuit = Circuit::new(&ground, &components, &known);
     finish(&ground, &circuit, &known)
 }
+
+/// The number of ground literals beyond which only constants are looked for: each further step takes seconds there.
+const LARGE: usize = 4_000_000;
 
 /// The gates of a ground program, with the wire of each atom.
 pub(super) struct Circuit {
