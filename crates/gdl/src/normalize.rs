@@ -3,7 +3,7 @@
 //! Disjunctions are multiplied out into several rules, equalities are substituted, and what stands under `not` becomes
 //! one atom without variables of its own, if need be of a helper relation. The meaning stays the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term, VarId};
 use crate::source::Span;
@@ -68,11 +68,36 @@ pub struct TooManyRules {
 
 /// Brings a program into normal form, unless that makes more than `limit` rules.
 pub fn normalize(program: &Program, limit: usize) -> Result<Normal, TooManyRules> {
-    let mut normalizer = Normalizer { symbols: program.symbols.clone(), rules: Vec::new(), n_helpers: 0, limit };
+    let mut normalizer = Normalizer {
+        symbols: program.symbols.clone(),
+        rules: Vec::new(),
+        n_helpers: 0,
+        limit,
+        dynamic: dynamic_relations(program),
+        projections: HashMap::new(),
+    };
     for (index, rule) in program.rules.iter().enumerate() {
         normalizer.rule(rule, RuleId(index as u32))?;
     }
     Ok(Normal { symbols: normalizer.symbols, rules: normalizer.rules })
+}
+
+fn dynamic_relations(program: &Program) -> HashSet<Relation> {
+    let mut dynamic: HashSet<Relation> =
+        [Relation { name: keyword::TRUE, arity: 1 }, Relation { name: keyword::DOES, arity: 2 }].into();
+    loop {
+        let before = dynamic.len();
+        for rule in &program.rules {
+            let mut depends = false;
+            rule.for_each_body_atom(|atom, _| depends |= dynamic.contains(&atom.relation()));
+            if depends {
+                dynamic.insert(rule.head.relation());
+            }
+        }
+        if dynamic.len() == before {
+            return dynamic;
+        }
+    }
 }
 
 struct Normalizer {
@@ -80,6 +105,9 @@ struct Normalizer {
     rules: Vec<NormalRule>,
     n_helpers: usize,
     limit: usize,
+    /// The relations that depend on the state or on the moves.
+    dynamic: HashSet<Relation>,
+    projections: HashMap<(SymbolId, Vec<Term>, usize), SymbolId>,
 }
 
 /// A literal, or an equality that has yet to be substituted.
@@ -148,10 +176,51 @@ impl Normalizer {
         Ok(())
     }
 
+    /// Replaces each literal that depends on the state and has variables of its own by a projection without them:
+    /// `p(X) if does(R, move(X, Y)) and q(X)` becomes `p(X) if h(X) and q(X)`. Equal projections share a helper.
+    fn project(&mut self, rule: &mut NormalRule) {
+        if rule.body.len() < 2 {
+            return;
+        }
+        let mut uses = vec![0u32; rule.n_variables as usize];
+        rule.head.args.iter().for_each(|arg| arg.for_each_var(&mut |var| uses[var.0 as usize] += 2));
+        for literal in &rule.body {
+            literal.variables().iter().for_each(|var| uses[var.0 as usize] += 1);
+        }
+        for literal in &mut rule.body {
+            let Literal::Positive(atom) = &*literal else { continue };
+            let vars = literal.variables();
+            let shared: Vec<VarId> = vars.iter().copied().filter(|var| uses[var.0 as usize] > 1).collect();
+            if !self.dynamic.contains(&atom.relation()) || shared.len() == vars.len() || shared.is_empty() {
+                continue;
+            }
+            // The same literal up to the names of its variables has the same helper: shared variables are numbered first.
+            let order: Vec<VarId> = shared.iter().copied().chain(vars.iter().copied().filter(|var| !shared.contains(var))).collect();
+            let rename = |arg: &Term| rename(arg, &order);
+            let plain = Atom { name: atom.name, args: atom.args.iter().map(rename).collect(), span: Span::default() };
+            let key = (plain.name, plain.args.clone(), shared.len());
+            let name = match self.projections.get(&key) {
+                Some(&name) => name,
+                None => {
+                    let head = self.helper_head(&(0..shared.len() as u32).map(VarId).collect(), atom.span);
+                    let name = head.name;
+                    self.projections.insert(key, name);
+                    let body = vec![Literal::Positive(plain)];
+                    self.rules.push(NormalRule { head, body, n_variables: vars.len() as u32, origin: rule.origin });
+                    name
+                }
+            };
+            let args = shared.iter().map(|&var| Term::Var(var)).collect();
+            let span = atom.span;
+            *literal = Literal::Positive(Atom { name, args, span });
+        }
+    }
+
     /// Keeps a rule, with groups of literals that share variables among themselves but little with the head moved to a
     /// helper relation: `p(X, Y) if q(X, Y) and r(X, Z) and s(Z)` becomes `p(X, Y) if q(X, Y) and h(X)`. A rule says as
     /// much about `X` once instead of once for every `Y`.
     fn split(&mut self, mut rule: NormalRule) {
+        self.project(&mut rule);
         let mut in_head = BTreeSet::new();
         rule.head.args.iter().for_each(|arg| arg.for_each_var(&mut |var| _ = in_head.insert(var)));
         // Step 1. Group the literals by shared variables that the head does not have.
@@ -317,6 +386,18 @@ impl Normalizer {
             self.push(head.clone(), body, n_variables, origin)?;
         }
         Ok(head)
+    }
+}
+
+/// The term with each variable replaced by its place in `order`.
+fn rename(term: &Term, order: &[VarId]) -> Term {
+    match term {
+        Term::Var(var) => {
+            let place = order.iter().position(|other| other == var).expect("every variable is in the order");
+            Term::Var(VarId(place as u32))
+        }
+        Term::Const(_) => term.clone(),
+        Term::Func(name, args) => Term::Func(*name, args.iter().map(|arg| rename(arg, order)).collect()),
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Circuit {
     move_wires: Vec<Wire>,
     /// What is true whenever a move is made.
     guards: Vec<Vec<Wire>>,
+    /// The gates that say that none of some moves is made.
+    none_of: FxHashMap<u32, Vec<u64>>,
 }
 
 fn fluent_wire(knowledge: &Knowledge, literal: FluentLiteral) -> Wire {
@@ -113,6 +115,7 @@ impl Circuit {
             moves_of,
             move_wires,
             guards: knowledge.guards.iter().map(guard).collect(),
+            none_of: FxHashMap::default(),
         };
         for component in components {
             circuit.component(ground, component, knowledge);
@@ -253,6 +256,7 @@ impl Circuit {
                 let next = self.gates.len() as u32;
                 let gate = *self.known.entry(wires.as_slice().into()).or_insert(next);
                 if gate == next {
+                    self.note_moves(gate, &wires);
                     self.gates.push(Gate::And(wires.into()));
                 }
                 Wire::of(gate)
@@ -260,10 +264,53 @@ impl Circuit {
         }
     }
 
+    /// Remembers a gate that says that none of some moves is made.
+    fn note_moves(&mut self, gate: u32, wires: &[Wire]) {
+        /// Words of all sets together: 128 MiB.
+        const MAX_WORDS: usize = 16 << 20;
+        let n_words = self.role_of.len().div_ceil(64);
+        let excludes_move = |wire: &Wire| wire.is_inverted() && self.moves.contains(&wire.gate());
+        if self.none_of.len() * n_words < MAX_WORDS && wires.iter().all(excludes_move) {
+            let mut set = vec![0u64; n_words];
+            for wire in wires {
+                let chosen = wire.gate() - self.moves.start;
+                set[chosen as usize / 64] |= 1 << (chosen % 64);
+            }
+            self.none_of.insert(gate, set);
+        }
+    }
+
+    /// Replaces several gates that each exclude some moves by the moves that they exclude, where that is most moves of a
+    /// role, so that [`Circuit::use_one_move_each`] can turn them round.
+    fn spread_moves(&self, wires: &mut Vec<Wire>) {
+        let is_set = |wire: &Wire| !wire.is_inverted() && self.none_of.contains_key(&wire.gate());
+        if wires.iter().filter(|wire| is_set(wire)).count() < 2 {
+            return;
+        }
+        let mut union = vec![0u64; self.role_of.len().div_ceil(64)];
+        for wire in wires.iter().filter(|wire| is_set(wire)) {
+            union.iter_mut().zip(&self.none_of[&wire.gate()]).for_each(|(word, more)| *word |= more);
+        }
+        let excluded: Vec<u32> = (0..self.role_of.len() as u32)
+            .filter(|&chosen| union[chosen as usize / 64] >> (chosen % 64) & 1 == 1)
+            .collect();
+        let most_of_a_role = (0..self.moves_of.len()).any(|role| {
+            let count = excluded.iter().filter(|&&chosen| self.role_of[chosen as usize] == role as u32).count();
+            2 * count > self.moves_of[role].len()
+        });
+        if most_of_a_role {
+            wires.retain(|wire| !is_set(wire));
+            wires.extend(excluded.into_iter().map(|chosen| Wire::of(self.moves.start + chosen).inverted()));
+            wires.sort_unstable();
+            wires.dedup();
+        }
+    }
+
     /// Uses that each role makes exactly one move: one move excludes the others, and to make none of most moves is to make
     /// one of the rest. Returns `false` if the wires can't all be true.
     fn use_one_move_each(&mut self, wires: &mut Vec<Wire>) -> bool {
         let first_move = self.moves.start;
+        self.spread_moves(wires);
         if !wires.iter().any(|wire| self.moves.contains(&wire.gate())) {
             return true;
         }
@@ -277,7 +324,7 @@ impl Circuit {
             }
             let excluded: Vec<Wire> = wires.iter().copied().filter(|wire| wire.is_inverted() && of_role(wire, self)).collect();
             if n_made == 1 {
-                wires.retain(|wire| !excluded.contains(wire));
+                wires.retain(|wire| excluded.binary_search(wire).is_err());
                 continue;
             }
             let n_moves = self.moves_of[role].len();
