@@ -78,5 +78,7 @@ impl Rules {
 pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, String> {
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
-    Ok(Arc::new(machine::network::build(ground)))
+    let network = machine::network::build(ground)
+        .map_err(|failure| format!("`{}` makes no useful network: {failure}", rules.source.name()))?;
+    Ok(Arc::new(network))
 }

@@ -9,30 +9,56 @@ use rustc_hash::FxHashMap;
 use super::knowledge::{FluentLiteral, Knowledge};
 use super::{Block, Gate, Network, Wire};
 
+/// Why a ground program makes no useful network: so many atoms depend on themselves that evaluating them until nothing
+/// changes would be slower than the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooCyclic {
+    /// The atoms that depend on themselves.
+    pub n_atoms: usize,
+    /// How many there may be.
+    pub limit: usize,
+}
+
+impl std::fmt::Display for TooCyclic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} atoms depend on themselves, more than the budget of {}", self.n_atoms, self.limit)
+    }
+}
+
 /// Builds the network of a ground program and simplifies it.
-pub fn build(ground: GroundProgram) -> Network {
+pub fn build(ground: GroundProgram) -> Result<Network, TooCyclic> {
     let components = components(&ground);
-    let mut known = Knowledge::none(&ground);
+    let n_atoms = components.iter().map(Vec::len).filter(|&len| len > 1).sum();
+    if n_atoms > MAX_CYCLIC_ATOMS {
+        return Err(TooCyclic { n_atoms, limit: MAX_CYCLIC_ATOMS });
+    }
+    Ok(simplify(&ground, &components))
+}
+
+const MAX_CYCLIC_ATOMS: usize = 50_000;
+
+fn simplify(ground: &GroundProgram, components: &[Vec<u32>]) -> Network {
+    let mut known = Knowledge::none(ground);
     // Step 1. Constants.
-    let mut circuit = Circuit::new(&ground, &components, &known);
-    known.find_constants(&ground, &circuit);
-    circuit = Circuit::new(&ground, &components, &known);
+    let mut circuit = Circuit::new(ground, components, &known);
+    known.find_constants(ground, &circuit);
+    circuit = Circuit::new(ground, components, &known);
     if ground.literals.len() > LARGE {
-        return finish(&ground, &circuit, &known);
+        return finish(ground, &circuit, &known);
     }
     // Step 2. Equal fluents, such as the turns of two roles.
-    if known.suppose_equalities(&ground, finish(&ground, &circuit, &known)) {
+    if known.suppose_equalities(ground, finish(ground, &circuit, &known)) {
         loop {
-            circuit = Circuit::new(&ground, &components, &known);
-            if known.keep_proved_equalities(&ground, &circuit) {
+            circuit = Circuit::new(ground, components, &known);
+            if known.keep_proved_equalities(ground, &circuit) {
                 break;
             }
         }
     }
     // Step 3. What a legal move says about the state.
-    known.find_guards(&ground, &circuit);
-    circuit = Circuit::new(&ground, &components, &known);
-    finish(&ground, &circuit, &known)
+    known.find_guards(ground, &circuit);
+    circuit = Circuit::new(ground, components, &known);
+    finish(ground, &circuit, &known)
 }
 
 /// The number of ground literals beyond which only constants are looked for: each further step takes seconds there.

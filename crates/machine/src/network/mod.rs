@@ -11,7 +11,7 @@
 mod build;
 mod knowledge;
 
-pub use build::build;
+pub use build::{TooCyclic, build};
 
 use gdl::TermId;
 use gdl::datalog::Terms;
