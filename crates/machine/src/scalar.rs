@@ -344,6 +344,11 @@ impl Scalar {
         &self.compiled.network
     }
 
+    /// What it shares with other positions of the game.
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
     /// Appends the legal moves of a role in the current state to `moves`, in no particular order.
     pub fn legal_moves(&self, role: RoleId, moves: &mut Vec<u32>) {
         self.open_lists(role).for_each(|list| moves.extend_from_slice(list));
