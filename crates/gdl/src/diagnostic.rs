@@ -230,9 +230,11 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut snippet = Snippet::source(source.text())
-            .path(source.name())
-            .annotation(annotation(AnnotationKind::Primary, &self.primary, source));
+        let mut snippet = Snippet::source(source.text()).path(source.name()).annotation(annotation(
+            AnnotationKind::Primary,
+            &self.primary,
+            source,
+        ));
         for label in &self.secondary {
             snippet = snippet.annotation(annotation(AnnotationKind::Context, label, source));
         }

@@ -3,6 +3,8 @@
 //! A [`Program`] keeps the rules as their author wrote them, `or` and `not` included; nothing is expanded. Terms and
 //! formulas are trees whose depth the reader has bounded, so code that walks them may recurse.
 
+use rustc_hash::FxHashMap;
+
 use crate::ast::{Kind, NodeId, Tree};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
@@ -182,10 +184,7 @@ impl Formula {
     pub fn span(&self) -> Span {
         match self {
             Formula::Atom(atom) => atom.span,
-            Formula::Distinct(.., span)
-            | Formula::Not(_, span)
-            | Formula::Or(_, span)
-            | Formula::And(_, span) => *span,
+            Formula::Distinct(.., span) | Formula::Not(_, span) | Formula::Or(_, span) | Formula::And(_, span) => *span,
         }
     }
 }
@@ -215,7 +214,7 @@ impl Rule {
 
 /// Turns a syntax tree into a program. What is malformed is reported and left out.
 pub fn resolve(tree: &Tree) -> (Program, Vec<Diagnostic>) {
-    let mut resolver = Resolver { tree, variables: Vec::new(), diagnostics: Vec::new() };
+    let mut resolver = Resolver { tree, variables: Vec::new(), by_name: FxHashMap::default(), diagnostics: Vec::new() };
     let rules = tree.roots.iter().filter_map(|&root| resolver.rule(root)).collect();
     (Program { symbols: tree.symbols.clone(), rules }, resolver.diagnostics)
 }
@@ -223,12 +222,14 @@ pub fn resolve(tree: &Tree) -> (Program, Vec<Diagnostic>) {
 struct Resolver<'a> {
     tree: &'a Tree,
     variables: Vec<Variable>,
+    by_name: FxHashMap<SymbolId, VarId>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Resolver<'_> {
     fn rule(&mut self, root: NodeId) -> Option<Rule> {
         self.variables.clear();
+        self.by_name.clear();
         let children = self.tree.children(root);
         let (head, body) = match self.tree.head(root) {
             Some(keyword::IMPLIED_BY) if self.tree.kind(root) == Kind::List => match children {
@@ -244,7 +245,12 @@ impl Resolver<'_> {
         // Every literal is looked at, so that all mistakes of a rule are reported at once.
         let body: Vec<_> = body.iter().map(|&node| self.formula(node)).collect();
         let body: Option<Vec<_>> = body.into_iter().collect();
-        Some(Rule { head: head?, body: body?, variables: std::mem::take(&mut self.variables), span: self.tree.span(root) })
+        Some(Rule {
+            head: head?,
+            body: body?,
+            variables: std::mem::take(&mut self.variables),
+            span: self.tree.span(root),
+        })
     }
 
     fn head(&mut self, node: NodeId) -> Option<Atom> {
@@ -303,7 +309,11 @@ impl Resolver<'_> {
                 }
             },
             Some(keyword::IMPLIED_BY | keyword::NOT | keyword::OR | keyword::AND) => {
-                self.malformed(node, "connective in the place of a literal", "close the rule before the next one begins");
+                self.malformed(
+                    node,
+                    "connective in the place of a literal",
+                    "close the rule before the next one begins",
+                );
                 None
             }
             _ => self.sentence(node).map(Formula::Atom),
@@ -348,12 +358,12 @@ impl Resolver<'_> {
         let span = self.tree.span(node);
         match self.tree.kind(node) {
             Kind::Variable(name) => {
-                let known = self.variables.iter().position(|variable| variable.name == name);
-                let index = known.unwrap_or_else(|| {
+                let next = VarId(self.variables.len() as u32);
+                let var = *self.by_name.entry(name).or_insert(next);
+                if var == next {
                     self.variables.push(Variable { name, span });
-                    self.variables.len() - 1
-                });
-                Some(Term::Var(VarId(index as u32)))
+                }
+                Some(Term::Var(var))
             }
             Kind::Name(keyword::IMPLIED_BY) => {
                 self.malformed(node, "`<=` inside a term", "close the rule before the next one begins");

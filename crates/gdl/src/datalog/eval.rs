@@ -74,7 +74,9 @@ struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    UnderWay { depth: usize },
+    UnderWay {
+        depth: usize,
+    },
     /// Evaluated, but it depends on a call under way.
     Provisional,
     Complete,
@@ -256,7 +258,8 @@ impl<'a> Evaluation<'a> {
                 let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
                 let term = self.build(value);
                 let pattern = std::slice::from_ref(pattern);
-                let fits = extract_row(pattern, self.terms, &[term], &mut found_key, &mut found_out) && found_key == wanted;
+                let fits =
+                    extract_row(pattern, self.terms, &[term], &mut found_key, &mut found_out) && found_key == wanted;
                 self.bind(out, &found_out);
                 fits
             }

@@ -446,7 +446,8 @@ impl Database {
         self.memos.clear();
         self.tabling = Tabling::default();
         self.groups.iter_mut().for_each(|group| group.n_plannings = 0);
-        let (fluents, moves) = (self.tables[self.relations[&TRUE]].rows.clone(), self.tables[self.relations[&DOES]].rows.clone());
+        let (fluents, moves) =
+            (self.tables[self.relations[&TRUE]].rows.clone(), self.tables[self.relations[&DOES]].rows.clone());
         self.forget(Level::Static);
         self.tables[self.relations[&TRUE]].rows = fluents;
         self.tables[self.relations[&DOES]].rows = moves;
@@ -629,8 +630,7 @@ impl Database {
                 let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
                 self.add_role_goal(&role_variable, &mut goals);
                 let first_key_slot = rule.variables.len();
-                let (steps, head) =
-                    plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
+                let (steps, head) = plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
                 let n_slots = first_key_slot + known.iter().filter(|known| **known).count();
                 clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
             }

@@ -399,7 +399,14 @@ impl Planner<'_> {
         }
     }
 
-    fn generate(&mut self, goal: Goal<'_>, others: &[Goal<'_>], bound: &mut VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
+    fn generate(
+        &mut self,
+        goal: Goal<'_>,
+        others: &[Goal<'_>],
+        bound: &mut VarSet,
+        needed: &VarSet,
+        steps: &mut Vec<Step>,
+    ) {
         let mut live = needed.clone();
         others.iter().for_each(|goal| live.extend(&vars(goal)));
         match goal {
