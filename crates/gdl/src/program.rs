@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
 
@@ -119,6 +119,14 @@ impl Term {
         ground
     }
 
+    /// How many names and variables are in it.
+    pub fn size(&self) -> usize {
+        match self {
+            Term::Var(_) | Term::Const(_) => 1,
+            Term::Func(_, args) => 1 + args.iter().map(Term::size).sum::<usize>(),
+        }
+    }
+
     /// The name and arity at its top; `None` for a variable.
     pub fn functor(&self) -> Option<Relation> {
         match self {
@@ -158,6 +166,16 @@ impl Formula {
             Formula::Or(parts, _) | Formula::And(parts, _) => {
                 parts.iter().for_each(|part| part.for_each_var(visit));
             }
+        }
+    }
+
+    /// How many names and variables are in it, those of relations and connectives excluded.
+    pub fn n_names(&self) -> usize {
+        match self {
+            Formula::Atom(atom) => atom.args.iter().map(Term::size).sum(),
+            Formula::Distinct(left, right, _) => left.size() + right.size(),
+            Formula::Not(inner, _) => inner.n_names(),
+            Formula::Or(parts, _) | Formula::And(parts, _) => parts.iter().map(Formula::n_names).sum(),
         }
     }
 
@@ -263,7 +281,8 @@ impl Resolver<'_> {
             }
             Some(keyword::TRUE | keyword::DOES | keyword::DISTINCT) => {
                 let keyword = self.tree.symbols.name(name.expect("matched above")).to_owned();
-                self.diagnostics.push(
+                diagnostic::add(
+                    &mut self.diagnostics,
                     Diagnostic::new(
                         Code::KeywordInHead,
                         self.tree.span(node),
@@ -328,7 +347,8 @@ impl Resolver<'_> {
                 _ if self.tree.children(node).is_empty() => "an empty list is not a sentence",
                 _ => "a sentence begins with the name of a relation",
             };
-            self.diagnostics.push(
+            diagnostic::add(
+                &mut self.diagnostics,
                 Diagnostic::new(Code::NotASentence, span, what)
                     .label("expected `(relation argument ...)`")
                     .help("begin the list with the name of a relation"),
@@ -340,7 +360,8 @@ impl Resolver<'_> {
         let args = args.into_iter().collect::<Option<Vec<_>>>()?;
         if let Some(arity) = keyword_arity(name).filter(|&arity| arity != args.len()) {
             let keyword = self.tree.symbols.name(name).to_owned();
-            self.diagnostics.push(
+            diagnostic::add(
+                &mut self.diagnostics,
                 Diagnostic::new(
                     Code::KeywordArity,
                     span,
@@ -372,7 +393,8 @@ impl Resolver<'_> {
             Kind::Name(name) => Some(Term::Const(name)),
             Kind::List => {
                 let Some(name) = self.tree.head(node) else {
-                    self.diagnostics.push(
+                    diagnostic::add(
+                        &mut self.diagnostics,
                         Diagnostic::new(Code::NotASentence, span, "a term begins with the name of a function")
                             .label("expected a name after the parenthesis")
                             .help("write `(function argument ...)`"),
@@ -392,7 +414,8 @@ impl Resolver<'_> {
 
     fn malformed(&mut self, node: NodeId, message: impl Into<String>, help: &str) {
         let span = self.tree.span(node);
-        self.diagnostics.push(Diagnostic::new(Code::MalformedConnective, span, message).label("malformed").help(help));
+        let found = Diagnostic::new(Code::MalformedConnective, span, message).label("malformed").help(help);
+        diagnostic::add(&mut self.diagnostics, found);
     }
 }
 
