@@ -3,6 +3,8 @@
 //! The tree is stored without pointers, so that a hostile text can't overflow the stack when it is built, walked or
 //! dropped. Infix text is read into the same shape: `p(X) :- q(X) & ~r(X)` is `(<= (p ?X) (q ?X) (not (r ?X)))`.
 
+use rustc_hash::FxHashMap;
+
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols};
 
@@ -73,6 +75,56 @@ impl Tree {
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         let node = &self.nodes[node.0 as usize];
         &self.children[node.first_child as usize..][..node.n_children as usize]
+    }
+
+    /// How deep the lists of a node are nested; 0 for names and variables.
+    pub fn depth(&self, node: NodeId) -> usize {
+        let mut deepest = 0;
+        let mut stack = vec![(node, 0)];
+        while let Some((node, around)) = stack.pop() {
+            let depth = around + usize::from(self.kind(node) == Kind::List);
+            deepest = deepest.max(depth);
+            stack.extend(self.children(node).iter().map(|&child| (child, depth)));
+        }
+        deepest
+    }
+
+    /// Whether the trees are equal up to the names of variables, which belong to their root, and up to a pair of
+    /// parentheses around a root that is a name (prefix notation needs them, infix notation does not). Case does not
+    /// matter, nor do spans.
+    pub fn same_as(&self, other: &Tree) -> bool {
+        let same_root = |(&left, &right): (&NodeId, &NodeId)| {
+            // What a variable of one root is called in the other.
+            let (mut to_right, mut to_left) = (FxHashMap::default(), FxHashMap::default());
+            let mut stack = vec![(self.unwrapped(left), other.unwrapped(right))];
+            while let Some((left, right)) = stack.pop() {
+                let same = match (self.kind(left), other.kind(right)) {
+                    (Kind::Name(left), Kind::Name(right)) => self.symbols.lower(left) == other.symbols.lower(right),
+                    (Kind::Variable(left), Kind::Variable(right)) => {
+                        *to_right.entry(left).or_insert(right) == right && *to_left.entry(right).or_insert(left) == left
+                    }
+                    (Kind::List, Kind::List) => {
+                        let (left, right) = (self.children(left), other.children(right));
+                        stack.extend(left.iter().copied().zip(right.iter().copied()));
+                        left.len() == right.len()
+                    }
+                    _ => false,
+                };
+                if !same {
+                    return false;
+                }
+            }
+            true
+        };
+        self.roots.len() == other.roots.len() && self.roots.iter().zip(&other.roots).all(same_root)
+    }
+
+    /// A name in parentheses without them; any other node as it is.
+    fn unwrapped(&self, node: NodeId) -> NodeId {
+        match *self.children(node) {
+            [only] if matches!(self.kind(only), Kind::Name(_)) => only,
+            _ => node,
+        }
     }
 
     /// The name that opens a list, or the name itself: what `f` is in `(f a b)` and in `f`.

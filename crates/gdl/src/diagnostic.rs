@@ -178,6 +178,16 @@ pub struct Diagnostic {
     pub help: String,
 }
 
+/// How many findings one stage reports. A text with more mistakes than that is no rule text.
+const MAX_FINDINGS: usize = 1000;
+
+/// Adds a finding, unless there are too many already.
+pub(crate) fn add(findings: &mut Vec<Diagnostic>, found: Diagnostic) {
+    if findings.len() < MAX_FINDINGS {
+        findings.push(found);
+    }
+}
+
 impl Diagnostic {
     pub(crate) fn new(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
@@ -230,9 +240,11 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut snippet = Snippet::source(source.text())
-            .path(source.name())
-            .annotation(annotation(AnnotationKind::Primary, &self.primary, source));
+        let mut snippet = Snippet::source(source.text()).path(source.name()).annotation(annotation(
+            AnnotationKind::Primary,
+            &self.primary,
+            source,
+        ));
         for label in &self.secondary {
             snippet = snippet.annotation(annotation(AnnotationKind::Context, label, source));
         }

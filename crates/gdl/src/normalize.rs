@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use crate::datalog::distribute::distribute;
 use crate::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term, VarId};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
@@ -130,7 +131,9 @@ impl Normalizer {
             }));
         }
         let n_variables = rule.variables.len() as u32;
-        let mut bodies = self.conjunction(&rule.body, false, &bound, n_variables, origin)?;
+        let distributed = distribute(&rule.body).map_err(|_| TooManyRules { rule: origin, limit: self.limit })?;
+        let body = distributed.as_deref().unwrap_or(&rule.body);
+        let mut bodies = self.conjunction(body, false, &bound, n_variables, origin)?;
         if let Some(goal) = role_goal {
             bodies.iter_mut().for_each(|body| body.push(Part::Literal(goal.clone())));
         }

@@ -3,8 +3,10 @@
 //! A [`Program`] keeps the rules as their author wrote them, `or` and `not` included; nothing is expanded. Terms and
 //! formulas are trees whose depth the reader has bounded, so code that walks them may recurse.
 
+use rustc_hash::FxHashMap;
+
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
 
@@ -117,6 +119,14 @@ impl Term {
         ground
     }
 
+    /// How many names and variables are in it.
+    pub fn size(&self) -> usize {
+        match self {
+            Term::Var(_) | Term::Const(_) => 1,
+            Term::Func(_, args) => 1 + args.iter().map(Term::size).sum::<usize>(),
+        }
+    }
+
     /// The name and arity at its top; `None` for a variable.
     pub fn functor(&self) -> Option<Relation> {
         match self {
@@ -159,6 +169,16 @@ impl Formula {
         }
     }
 
+    /// How many names and variables are in it, those of relations and connectives excluded.
+    pub fn n_names(&self) -> usize {
+        match self {
+            Formula::Atom(atom) => atom.args.iter().map(Term::size).sum(),
+            Formula::Distinct(left, right, _) => left.size() + right.size(),
+            Formula::Not(inner, _) => inner.n_names(),
+            Formula::Or(parts, _) | Formula::And(parts, _) => parts.iter().map(Formula::n_names).sum(),
+        }
+    }
+
     /// The variables that have a value whenever the formula holds: those of positive literals, and of every branch
     /// of a disjunction.
     pub fn binds(&self) -> std::collections::BTreeSet<VarId> {
@@ -182,10 +202,7 @@ impl Formula {
     pub fn span(&self) -> Span {
         match self {
             Formula::Atom(atom) => atom.span,
-            Formula::Distinct(.., span)
-            | Formula::Not(_, span)
-            | Formula::Or(_, span)
-            | Formula::And(_, span) => *span,
+            Formula::Distinct(.., span) | Formula::Not(_, span) | Formula::Or(_, span) | Formula::And(_, span) => *span,
         }
     }
 }
@@ -215,7 +232,7 @@ impl Rule {
 
 /// Turns a syntax tree into a program. What is malformed is reported and left out.
 pub fn resolve(tree: &Tree) -> (Program, Vec<Diagnostic>) {
-    let mut resolver = Resolver { tree, variables: Vec::new(), diagnostics: Vec::new() };
+    let mut resolver = Resolver { tree, variables: Vec::new(), by_name: FxHashMap::default(), diagnostics: Vec::new() };
     let rules = tree.roots.iter().filter_map(|&root| resolver.rule(root)).collect();
     (Program { symbols: tree.symbols.clone(), rules }, resolver.diagnostics)
 }
@@ -223,12 +240,14 @@ pub fn resolve(tree: &Tree) -> (Program, Vec<Diagnostic>) {
 struct Resolver<'a> {
     tree: &'a Tree,
     variables: Vec<Variable>,
+    by_name: FxHashMap<SymbolId, VarId>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Resolver<'_> {
     fn rule(&mut self, root: NodeId) -> Option<Rule> {
         self.variables.clear();
+        self.by_name.clear();
         let children = self.tree.children(root);
         let (head, body) = match self.tree.head(root) {
             Some(keyword::IMPLIED_BY) if self.tree.kind(root) == Kind::List => match children {
@@ -244,7 +263,12 @@ impl Resolver<'_> {
         // Every literal is looked at, so that all mistakes of a rule are reported at once.
         let body: Vec<_> = body.iter().map(|&node| self.formula(node)).collect();
         let body: Option<Vec<_>> = body.into_iter().collect();
-        Some(Rule { head: head?, body: body?, variables: std::mem::take(&mut self.variables), span: self.tree.span(root) })
+        Some(Rule {
+            head: head?,
+            body: body?,
+            variables: std::mem::take(&mut self.variables),
+            span: self.tree.span(root),
+        })
     }
 
     fn head(&mut self, node: NodeId) -> Option<Atom> {
@@ -257,7 +281,8 @@ impl Resolver<'_> {
             }
             Some(keyword::TRUE | keyword::DOES | keyword::DISTINCT) => {
                 let keyword = self.tree.symbols.name(name.expect("matched above")).to_owned();
-                self.diagnostics.push(
+                diagnostic::add(
+                    &mut self.diagnostics,
                     Diagnostic::new(
                         Code::KeywordInHead,
                         self.tree.span(node),
@@ -303,7 +328,11 @@ impl Resolver<'_> {
                 }
             },
             Some(keyword::IMPLIED_BY | keyword::NOT | keyword::OR | keyword::AND) => {
-                self.malformed(node, "connective in the place of a literal", "close the rule before the next one begins");
+                self.malformed(
+                    node,
+                    "connective in the place of a literal",
+                    "close the rule before the next one begins",
+                );
                 None
             }
             _ => self.sentence(node).map(Formula::Atom),
@@ -318,7 +347,8 @@ impl Resolver<'_> {
                 _ if self.tree.children(node).is_empty() => "an empty list is not a sentence",
                 _ => "a sentence begins with the name of a relation",
             };
-            self.diagnostics.push(
+            diagnostic::add(
+                &mut self.diagnostics,
                 Diagnostic::new(Code::NotASentence, span, what)
                     .label("expected `(relation argument ...)`")
                     .help("begin the list with the name of a relation"),
@@ -330,7 +360,8 @@ impl Resolver<'_> {
         let args = args.into_iter().collect::<Option<Vec<_>>>()?;
         if let Some(arity) = keyword_arity(name).filter(|&arity| arity != args.len()) {
             let keyword = self.tree.symbols.name(name).to_owned();
-            self.diagnostics.push(
+            diagnostic::add(
+                &mut self.diagnostics,
                 Diagnostic::new(
                     Code::KeywordArity,
                     span,
@@ -348,12 +379,12 @@ impl Resolver<'_> {
         let span = self.tree.span(node);
         match self.tree.kind(node) {
             Kind::Variable(name) => {
-                let known = self.variables.iter().position(|variable| variable.name == name);
-                let index = known.unwrap_or_else(|| {
+                let next = VarId(self.variables.len() as u32);
+                let var = *self.by_name.entry(name).or_insert(next);
+                if var == next {
                     self.variables.push(Variable { name, span });
-                    self.variables.len() - 1
-                });
-                Some(Term::Var(VarId(index as u32)))
+                }
+                Some(Term::Var(var))
             }
             Kind::Name(keyword::IMPLIED_BY) => {
                 self.malformed(node, "`<=` inside a term", "close the rule before the next one begins");
@@ -362,7 +393,8 @@ impl Resolver<'_> {
             Kind::Name(name) => Some(Term::Const(name)),
             Kind::List => {
                 let Some(name) = self.tree.head(node) else {
-                    self.diagnostics.push(
+                    diagnostic::add(
+                        &mut self.diagnostics,
                         Diagnostic::new(Code::NotASentence, span, "a term begins with the name of a function")
                             .label("expected a name after the parenthesis")
                             .help("write `(function argument ...)`"),
@@ -382,7 +414,8 @@ impl Resolver<'_> {
 
     fn malformed(&mut self, node: NodeId, message: impl Into<String>, help: &str) {
         let span = self.tree.span(node);
-        self.diagnostics.push(Diagnostic::new(Code::MalformedConnective, span, message).label("malformed").help(help));
+        let found = Diagnostic::new(Code::MalformedConnective, span, message).label("malformed").help(help);
+        diagnostic::add(&mut self.diagnostics, found);
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn reference(rules: &Rules, limits: Limits) -> anyhow::Result<Referen
             let (RuleId(rule), what) = match why {
                 Unevaluable::UnsafeHead(rule) => (rule, "has an unbound variable in its head"),
                 Unevaluable::Unstratified(rule) => (rule, "makes a relation depend on its own negation"),
+                Unevaluable::TooComplex(rule) => (rule, "is too large or has too many combinations of disjunctions"),
             };
             let place = rules.source.position(rules.program.rules[rule as usize].span.start);
             bail!("the rule at {}:{place} {what}; `senet check` says more", rules.source.name())

@@ -31,22 +31,6 @@ pub(super) struct Clause {
     pub(super) head: Vec<Value>,
 }
 
-impl Clause {
-    /// A clause that answers with one fact.
-    pub(super) fn fact(rule: RuleId, row: &[TermId], known: &[bool]) -> Clause {
-        let (mut steps, mut head) = (Vec::new(), Vec::new());
-        for (&term, &known) in row.iter().zip(known) {
-            if known {
-                let value = Value::Slot(steps.len() as u32);
-                steps.push(Step::Match { value, pattern: Pattern::Key, key: vec![Value::Term(term)], out: Vec::new() });
-            } else {
-                head.push(Value::Term(term));
-            }
-        }
-        Clause { rule, n_slots: steps.len(), first_key_slot: 0, steps, head }
-    }
-}
-
 /// A relation that is evaluated on demand, for one choice of known arguments.
 #[derive(Clone, Debug)]
 pub(super) struct Procedure {
@@ -74,7 +58,11 @@ struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    UnderWay { depth: usize },
+    /// To be evaluated; it may have answers from an evaluation that was not the last one.
+    New,
+    UnderWay {
+        depth: usize,
+    },
     /// Evaluated, but it depends on a call under way.
     Provisional,
     Complete,
@@ -102,8 +90,10 @@ pub(super) enum Broken {
     TooDeep { table: usize },
 }
 
-/// How deep calls may be nested: each takes some stack.
+/// How deep calls may be nested, and how deep the steps of all rules under way may be when a call is made: each takes
+/// some stack. The rule that is run last may add [`MAX_LITERALS`](super::MAX_LITERALS) to that.
 const MAX_CALL_DEPTH: usize = 200;
+const MAX_CALL_NESTING: usize = 1000;
 
 /// One run of one rule.
 pub(super) struct Evaluation<'a> {
@@ -136,6 +126,8 @@ pub(super) struct Frame {
     base: usize,
     /// Keys under construction.
     stack: Vec<TermId>,
+    /// How many calls of [`Evaluation::solve`] are under way.
+    nesting: usize,
 }
 
 /// The bookkeeping of calls under way.
@@ -144,10 +136,17 @@ pub(super) struct Tabling {
     depth: usize,
     /// The shallowest call under way that the current call has been found to depend on.
     depends_on: usize,
-    n_answers: u64,
+    n_answers: usize,
     pass: u64,
     /// Provisional calls, by procedure and number.
     provisional: Vec<(usize, usize)>,
+}
+
+impl Tabling {
+    /// How many answers calls have found so far.
+    pub(super) fn n_answers(&self) -> usize {
+        self.n_answers
+    }
 }
 
 /// The steps to run after the current ones, innermost first.
@@ -189,114 +188,147 @@ impl<'a> Evaluation<'a> {
         Ok(answers.len())
     }
 
-    fn solve(&mut self, steps: &[Step], rest: Option<&Rest<'_>>, purpose: Purpose) -> Outcome<Flow> {
-        let Some((step, steps)) = steps.split_first() else {
-            return match rest {
-                Some(rest) => self.solve(rest.steps, rest.rest, purpose),
-                None if purpose == Purpose::Test => Ok(Flow::Stop),
-                None => self.derive().map(|()| Flow::Continue),
+    /// Runs the steps, then the rest, once for each solution. Steps that bind variables call this again for what follows
+    /// them, so it nests as deep as a rule has such steps.
+    fn solve<'r>(&mut self, mut steps: &'r [Step], mut rest: Option<&Rest<'r>>, purpose: Purpose) -> Outcome<Flow> {
+        loop {
+            let Some((step, following)) = steps.split_first() else {
+                match rest {
+                    Some(outer) => (steps, rest) = (outer.steps, outer.rest),
+                    None if purpose == Purpose::Test => return Ok(Flow::Stop),
+                    None => return self.derive().map(|()| Flow::Continue),
+                }
+                continue;
             };
-        };
-        let holds = match step {
-            Step::Scan { table, index, key, out } => {
-                let index = self.tables[*table].index(*index);
-                let from = self.frame.stack.len();
-                let mut entry = if self.push_all(key) { index.first(&self.frame.stack[from..]) } else { None };
-                self.frame.stack.truncate(from);
-                while let Some(current) = entry {
-                    self.count_work()?;
-                    for (&slot, &value) in out.iter().zip(index.out(current)) {
-                        self.frame.slots[self.frame.base + slot as usize] = value;
-                    }
-                    if self.solve(steps, rest, purpose)? == Flow::Stop {
-                        return Ok(Flow::Stop);
-                    }
-                    entry = index.following(current);
-                }
-                return Ok(Flow::Continue);
-            }
-            Step::ScanNewest { table, patterns, key, out } => {
-                let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
-                let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
-                for row in (self.newest)(*table) {
-                    self.count_work()?;
-                    found_key.clear();
-                    found_out.clear();
-                    let row = self.tables[*table].rows.row(row);
-                    if !extract_row(patterns, self.terms, row, &mut found_key, &mut found_out) || found_key != wanted {
-                        continue;
-                    }
-                    self.bind(out, &found_out);
-                    if self.solve(steps, rest, purpose)? == Flow::Stop {
-                        return Ok(Flow::Stop);
-                    }
-                }
-                return Ok(Flow::Continue);
-            }
-            Step::Call { procedure, key, patterns, parts, out } => {
-                let key: Vec<TermId> = key.iter().map(|value| self.build(value)).collect();
-                let call = self.call(*procedure, &key)?;
-                if patterns.is_empty() {
-                    self.memos[*procedure].calls[call].answers.len() > 0
-                } else {
-                    let Some(wanted) = self.known_values(parts) else { return Ok(Flow::Continue) };
-                    let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
-                    // Answers that come while the loop runs are seen in the next pass.
-                    for index in 0..self.memos[*procedure].calls[call].answers.len() {
+            steps = following;
+            let holds = match step {
+                Step::Scan { table, index, key, out } => {
+                    let index = self.tables[*table].index(*index);
+                    let from = self.frame.stack.len();
+                    let mut entry = if self.push_all(key) { index.first(&self.frame.stack[from..]) } else { None };
+                    self.frame.stack.truncate(from);
+                    while let Some(current) = entry {
                         self.count_work()?;
-                        found_key.clear();
-                        found_out.clear();
-                        let row = self.memos[*procedure].calls[call].answers.row(index);
-                        let fits = extract_row(patterns, self.terms, row, &mut found_key, &mut found_out);
-                        if !fits || found_key != wanted {
-                            continue;
+                        self.bind(out, index.out(current));
+                        if self.deeper(steps, rest, purpose)? == Flow::Stop {
+                            return Ok(Flow::Stop);
                         }
-                        self.bind(out, &found_out);
-                        if self.solve(steps, rest, purpose)? == Flow::Stop {
+                        entry = index.following(current);
+                    }
+                    return Ok(Flow::Continue);
+                }
+                Step::ScanNewest { table, patterns, key, out } => {
+                    return self.scan_newest(*table, patterns, key, out, (steps, rest, purpose));
+                }
+                Step::Call { procedure, key, patterns, parts, out } => {
+                    let key: Vec<TermId> = key.iter().map(|value| self.build(value)).collect();
+                    // A fact can't hold such a term, but asking for ever larger ones could go on for ever.
+                    if self.oversized(&key).is_some() {
+                        return Err(Broken::TooDeep { table: self.procedures[*procedure].table });
+                    }
+                    let call = self.call(*procedure, &key)?;
+                    if !patterns.is_empty() {
+                        return self.scan_answers((*procedure, call), patterns, parts, out, (steps, rest, purpose));
+                    }
+                    self.memos[*procedure].calls[call].answers.len() > 0
+                }
+                Step::Match { value, pattern, key, out } => self.take_apart(value, pattern, key, out),
+                Step::Or(branches) => {
+                    let rest = Rest { steps, rest };
+                    for branch in branches {
+                        self.count_work()?;
+                        if self.deeper(branch, Some(&rest), purpose)? == Flow::Stop {
                             return Ok(Flow::Stop);
                         }
                     }
                     return Ok(Flow::Continue);
                 }
-            }
-            Step::Match { value, pattern, key, out } => {
-                let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
-                let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
-                let term = self.build(value);
-                let pattern = std::slice::from_ref(pattern);
-                let fits = extract_row(pattern, self.terms, &[term], &mut found_key, &mut found_out) && found_key == wanted;
-                self.bind(out, &found_out);
-                fits
-            }
-            Step::Or(branches) => {
-                let rest = Rest { steps, rest };
-                for branch in branches {
-                    if self.solve(branch, Some(&rest), purpose)? == Flow::Stop {
-                        return Ok(Flow::Stop);
-                    }
+                Step::Contains { table, args } => {
+                    let from = self.frame.stack.len();
+                    let holds = self.push_all(args) && self.tables[*table].rows.contains(&self.frame.stack[from..]);
+                    self.frame.stack.truncate(from);
+                    self.count_work()?;
+                    holds
                 }
+                Step::Distinct(left, right) => !self.same(left, right),
+                Step::Not(inner) => self.deeper(inner, None, Purpose::Test)? == Flow::Continue,
+                Step::Exists(inner) => self.deeper(inner, None, Purpose::Test)? == Flow::Stop,
+                Step::Fail => false,
+            };
+            if !holds {
                 return Ok(Flow::Continue);
             }
-            Step::Contains { table, args } => {
-                let from = self.frame.stack.len();
-                let holds = self.push_all(args) && self.tables[*table].rows.contains(&self.frame.stack[from..]);
-                self.frame.stack.truncate(from);
-                self.count_work()?;
-                holds
+        }
+    }
+
+    fn deeper(&mut self, steps: &[Step], rest: Option<&Rest<'_>>, purpose: Purpose) -> Outcome<Flow> {
+        self.frame.nesting += 1;
+        let flow = self.solve(steps, rest, purpose);
+        self.frame.nesting -= 1;
+        flow
+    }
+
+    fn scan_newest(
+        &mut self,
+        table: usize,
+        patterns: &[Pattern],
+        key: &[Value],
+        out: &[u32],
+        (steps, rest, purpose): (&[Step], Option<&Rest<'_>>, Purpose),
+    ) -> Outcome<Flow> {
+        let Some(wanted) = self.known_values(key) else { return Ok(Flow::Continue) };
+        let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
+        for row in (self.newest)(table) {
+            self.count_work()?;
+            found_key.clear();
+            found_out.clear();
+            let row = self.tables[table].rows.row(row);
+            if !extract_row(patterns, self.terms, row, &mut found_key, &mut found_out) || found_key != wanted {
+                continue;
             }
-            Step::Distinct(left, right) => {
-                // A term that was never made equals no term that was.
-                let from = self.frame.stack.len();
-                let known = self.push_known(left) && self.push_known(right);
-                let holds = !known || self.frame.stack[from] != self.frame.stack[from + 1];
-                self.frame.stack.truncate(from);
-                holds
+            self.bind(out, &found_out);
+            if self.deeper(steps, rest, purpose)? == Flow::Stop {
+                return Ok(Flow::Stop);
             }
-            Step::Not(inner) => self.solve(inner, None, Purpose::Test)? == Flow::Continue,
-            Step::Exists(inner) => self.solve(inner, None, Purpose::Test)? == Flow::Stop,
-            Step::Fail => false,
-        };
-        if holds { self.solve(steps, rest, purpose) } else { Ok(Flow::Continue) }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn scan_answers(
+        &mut self,
+        (procedure, call): (usize, usize),
+        patterns: &[Pattern],
+        parts: &[Value],
+        out: &[u32],
+        (steps, rest, purpose): (&[Step], Option<&Rest<'_>>, Purpose),
+    ) -> Outcome<Flow> {
+        let Some(wanted) = self.known_values(parts) else { return Ok(Flow::Continue) };
+        let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
+        // Answers that come while the loop runs are seen in the next pass.
+        for index in 0..self.memos[procedure].calls[call].answers.len() {
+            self.count_work()?;
+            found_key.clear();
+            found_out.clear();
+            let row = self.memos[procedure].calls[call].answers.row(index);
+            if !extract_row(patterns, self.terms, row, &mut found_key, &mut found_out) || found_key != wanted {
+                continue;
+            }
+            self.bind(out, &found_out);
+            if self.deeper(steps, rest, purpose)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn take_apart(&mut self, value: &Value, pattern: &Pattern, key: &[Value], out: &[u32]) -> bool {
+        let Some(wanted) = self.known_values(key) else { return false };
+        let (mut found_key, mut found_out) = (Vec::new(), Vec::new());
+        let term = self.build(value);
+        let pattern = std::slice::from_ref(pattern);
+        let fits = extract_row(pattern, self.terms, &[term], &mut found_key, &mut found_out) && found_key == wanted;
+        self.bind(out, &found_out);
+        fits
     }
 
     /// Finds the answers to a call and returns its number.
@@ -317,28 +349,24 @@ impl<'a> Evaluation<'a> {
                     self.tabling.depends_on = self.tabling.depends_on.min(call.depends_on);
                     return Ok(number);
                 }
-                Status::Provisional => {}
+                Status::Provisional | Status::New => {}
             }
         } else {
             let n_open = self.procedures[procedure].known.iter().filter(|known| !**known).count();
             memo.keys.insert(key);
-            memo.calls.push(Call {
-                answers: Rows::new(n_open),
-                status: Status::Complete,
-                depends_on: usize::MAX,
-                pass: 0,
-            });
+            memo.calls.push(Call { answers: Rows::new(n_open), status: Status::New, depends_on: usize::MAX, pass: 0 });
         }
         // Step 2. Run the rules, again and again while the call depends on itself and something new is found.
         let depth = self.tabling.depth + 1;
-        if depth > MAX_CALL_DEPTH {
+        if depth > MAX_CALL_DEPTH || self.frame.nesting > MAX_CALL_NESTING {
             return Err(Broken::TooDeep { table: self.procedures[procedure].table });
         }
         self.tabling.depth = depth;
         let outer_depends_on = std::mem::replace(&mut self.tabling.depends_on, usize::MAX);
         let provisional_from = self.tabling.provisional.len();
         self.memos[procedure].calls[number].status = Status::UnderWay { depth };
-        let depends_on = loop {
+        let (depends_on, last_pass) = loop {
+            let pass = self.tabling.pass;
             let before = self.tabling.n_answers;
             self.run_clauses(procedure, number, key)?;
             let depends_on = self.tabling.depends_on;
@@ -347,14 +375,16 @@ impl<'a> Evaluation<'a> {
                 self.tabling.depends_on = usize::MAX;
                 continue;
             }
-            break depends_on;
+            break (depends_on, pass);
         };
-        // Step 3. A call that depends on none further out is complete, and so is all that was waiting for it.
+        // Step 3. A call that depends on none further out is complete, and so are the calls that waited for it, if the last
+        // pass came by them. (The first solution is often enough, so it need not.) The others must be made again.
         let call = &mut self.memos[procedure].calls[number];
         if depends_on >= depth {
             call.status = Status::Complete;
             for (procedure, number) in self.tabling.provisional.drain(provisional_from..) {
-                self.memos[procedure].calls[number].status = Status::Complete;
+                let call = &mut self.memos[procedure].calls[number];
+                call.status = if call.pass >= last_pass { Status::Complete } else { Status::New };
             }
             self.tabling.depends_on = outer_depends_on;
         } else {
@@ -404,6 +434,33 @@ impl<'a> Evaluation<'a> {
         values.iter().all(|value| self.push_known(value))
     }
 
+    /// Whether two values are the same term. Terms that nobody else needs are compared without being made.
+    fn same(&self, left: &Value, right: &Value) -> bool {
+        match (left, right) {
+            (Value::Build(left_name, left_args), Value::Build(right_name, right_args)) => {
+                left_name == right_name
+                    && left_args.len() == right_args.len()
+                    && left_args.iter().zip(right_args).all(|(left, right)| self.same(left, right))
+            }
+            (Value::Build(name, args), known) | (known, Value::Build(name, args)) => {
+                let term = self.known_term(known);
+                let parts = self.terms.args(term);
+                self.terms.name(term) == *name
+                    && parts.len() == args.len()
+                    && args.iter().zip(parts).all(|(arg, &part)| self.same(arg, &Value::Term(part)))
+            }
+            (left, right) => self.known_term(left) == self.known_term(right),
+        }
+    }
+
+    fn known_term(&self, value: &Value) -> TermId {
+        match value {
+            Value::Term(term) => *term,
+            Value::Slot(slot) => self.frame.slots[self.frame.base + *slot as usize],
+            Value::Build(..) => unreachable!("a term that is yet to be built"),
+        }
+    }
+
     /// Pushes the term on the stack; `false` if it was never met, so that no fact can hold it.
     fn push_known(&mut self, value: &Value) -> bool {
         let term = match value {
@@ -451,10 +508,11 @@ impl<'a> Evaluation<'a> {
             Sink::Table { table, .. } => !self.tables[table].rows.contains(row) && self.fresh.insert(row),
             Sink::Call { procedure, call, .. } => self.memos[procedure].calls[call].answers.insert(row),
         };
+        let oversized = if is_new { self.oversized(&self.frame.stack[from..]) } else { None };
         self.frame.stack.truncate(from);
         if is_new {
             self.n_facts += 1;
-            self.check_limits()?;
+            self.check_limits(oversized)?;
             match self.sink {
                 Sink::Table { table, .. } if self.tables[table].rows.len() + self.fresh.len() > self.fresh_limit => {
                     return Err(Broken::TooLarge { table });
@@ -466,18 +524,28 @@ impl<'a> Evaluation<'a> {
         self.count_work()
     }
 
-    fn check_limits(&self) -> Outcome<()> {
+    /// The limit that one of the terms is beyond.
+    fn oversized(&self, terms: &[TermId]) -> Option<(Resource, u64)> {
+        let Limits { term_depth, term_size, .. } = *self.limits;
+        if terms.iter().any(|&term| self.terms.depth(term) > term_depth) {
+            Some((Resource::TermDepth, u64::from(term_depth)))
+        } else if terms.iter().any(|&term| self.terms.size(term) > term_size) {
+            Some((Resource::TermSize, u64::from(term_size)))
+        } else {
+            None
+        }
+    }
+
+    fn check_limits(&self, oversized: Option<(Resource, u64)>) -> Outcome<()> {
         let limits = self.limits;
         // About three words a term and six a fact, indices included.
         let bytes = self.terms.bytes() + self.n_facts * 48;
         let broken = if self.n_facts > limits.facts {
             Some((Resource::Facts, limits.facts as u64))
-        } else if self.terms.max_depth() > limits.term_depth {
-            Some((Resource::TermDepth, u64::from(limits.term_depth)))
         } else if bytes > limits.bytes {
             Some((Resource::Bytes, limits.bytes as u64))
         } else {
-            None
+            oversized
         };
         broken.map_or(Ok(()), |(resource, limit)| Err(Broken::Exceeded(resource, limit, self.rule)))
     }

@@ -14,6 +14,7 @@
 //! This is the oracle of the project: it favours plain code, and its answers depend neither on the order of rules nor
 //! on the order of literals.
 
+pub(crate) mod distribute;
 mod eval;
 mod plan;
 mod table;
@@ -43,15 +44,27 @@ pub struct Limits {
     pub work: u64,
     /// How deep a term may be nested.
     pub term_depth: u32,
-    /// Facts of one relation beyond which it is evaluated on demand, if it depends on the state.
+    /// How many names may be in a term, repeats included.
+    pub term_size: u32,
+    /// Facts of one relation that depends on the state, beyond which it is no longer derived completely in each state:
+    /// it becomes a procedure that derives the facts that are asked for. Answers are the same; large tables cost time
+    /// and memory, procedures cost more for each fact. This and `static_table` are no budgets: nothing is exceeded.
     pub table: usize,
-    /// The same for a relation that does not depend on the state.
+    /// The same for a relation that does not depend on the state, and is derived once.
     pub static_table: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { facts: 20_000_000, bytes: 4 << 30, work: 20_000_000_000, term_depth: 256, table: 20_000, static_table: 2_000_000 }
+        Limits {
+            facts: 20_000_000,
+            bytes: 4 << 30,
+            work: 20_000_000_000,
+            term_depth: 256,
+            term_size: 10_000,
+            table: 20_000,
+            static_table: 2_000_000,
+        }
     }
 }
 
@@ -66,6 +79,8 @@ pub enum Resource {
     Work,
     /// [`Limits::term_depth`].
     TermDepth,
+    /// [`Limits::term_size`].
+    TermSize,
     /// The caller's own: see [`Database::set_interrupt`].
     Interrupted,
 }
@@ -88,6 +103,7 @@ impl fmt::Display for Exceeded {
             Resource::Bytes => write!(f, "over the memory budget of {} MiB", self.limit >> 20),
             Resource::Work => write!(f, "over the work budget of {} matches", self.limit),
             Resource::TermDepth => write!(f, "a term is nested more than {} deep", self.limit),
+            Resource::TermSize => write!(f, "a term has more than {} names in it", self.limit),
             Resource::Interrupted => write!(f, "over the time budget"),
         }
     }
@@ -102,6 +118,8 @@ pub enum Unevaluable {
     UnsafeHead(RuleId),
     /// A relation depends on its own negation, through this rule.
     Unstratified(RuleId),
+    /// A rule has too many literals, or too many combinations of disjunctions that share variables.
+    TooComplex(RuleId),
 }
 
 const TRUE: Relation = Relation { name: keyword::TRUE, arity: 1 };
@@ -125,21 +143,41 @@ struct Group {
     level: Level,
     recursive: bool,
     done: bool,
-    /// The groups that must be done before this one, in order, and this one itself.
-    needs: Vec<usize>,
+    /// The groups that the rules read from, itself excluded. All have smaller numbers.
+    below: Vec<usize>,
     /// Sizes of the tables that the rules read, when the plans were made.
     planned_at: Vec<(usize, usize)>,
     n_plannings: u32,
+    /// In a recursion, for each of the tables the rules that read it, and the number of the literal.
+    readers: Vec<Vec<(usize, usize)>>,
+}
+
+impl Group {
+    fn new(rules: Vec<usize>, tables: Vec<usize>, level: Level, recursive: bool, below: Vec<usize>) -> Group {
+        let (planned_at, readers) = (Vec::new(), Vec::new());
+        Group { rules, tables, level, recursive, done: false, below, planned_at, n_plannings: 0, readers }
+    }
 }
 
 #[derive(Clone, Debug)]
 struct Planned {
     rule: RuleId,
     table: usize,
+    /// The body, where it is not the one that the program has: see [`distribute`].
+    body: Option<std::sync::Arc<[Formula]>>,
     head: Vec<Value>,
     /// The plan over all facts, then one for each occurrence of a relation of the same group.
     full: Vec<Step>,
     by_newest: Vec<Vec<Step>>,
+    /// Whether a plan calls a procedure.
+    calls: bool,
+}
+
+impl Planned {
+    /// A rule that waits for its plans.
+    fn new(rule: RuleId, table: usize) -> Planned {
+        Planned { rule, table, body: None, head: Vec::new(), full: Vec::new(), by_newest: Vec::new(), calls: false }
+    }
 }
 
 /// Rules and the facts that they derive.
@@ -155,13 +193,25 @@ pub struct Database {
     levels: Vec<Level>,
     /// The ground facts of each table.
     facts: Vec<Rows>,
-    /// The groups whose rules add to each table, with all they need, in order.
-    needs: Vec<Vec<usize>>,
     groups: Vec<Group>,
+    /// The groups whose rules add to each table.
+    groups_of: Vec<Vec<usize>>,
+    /// The group after which each table is complete; `None` if it has no rules.
+    last_group_of: Vec<Option<usize>>,
+    /// For each table that was asked for, that group and all below it, in order.
+    needs: Vec<Option<std::sync::Arc<[usize]>>>,
+    /// The tables whose rules read each table.
+    readers_of: Vec<Vec<usize>>,
     rules: Vec<Planned>,
+    /// The rules of each table.
+    rules_of: Vec<Vec<usize>>,
     /// How each table's facts are found.
     modes: Vec<Mode>,
     procedures: Vec<Procedure>,
+    /// Their numbers, by table and known arguments.
+    procedures_by_key: rustc_hash::FxHashMap<(usize, Vec<bool>), usize>,
+    /// Those that have no plan, or one that is out of date.
+    unplanned: Vec<usize>,
     memos: Vec<Memo>,
     tabling: Tabling,
     /// Whether a table may have changed since the procedures' indices were brought up to date.
@@ -194,11 +244,17 @@ impl Database {
             tables: Vec::new(),
             levels: Vec::new(),
             facts: Vec::new(),
-            needs: Vec::new(),
             groups: Vec::new(),
+            groups_of: Vec::new(),
+            last_group_of: Vec::new(),
+            needs: Vec::new(),
+            readers_of: Vec::new(),
             rules: Vec::new(),
+            rules_of: Vec::new(),
             modes: Vec::new(),
             procedures: Vec::new(),
+            procedures_by_key: rustc_hash::FxHashMap::default(),
+            unplanned: Vec::new(),
             memos: Vec::new(),
             tabling: Tabling::default(),
             procedures_stale: false,
@@ -218,19 +274,28 @@ impl Database {
                 continue;
             }
             let bound = rule.bound_by_body();
+            let implicit_role = rule.implicit_role();
             let mut safe = true;
             for arg in &rule.head.args {
-                arg.for_each_var(&mut |var| safe &= bound.contains(&var) || rule.implicit_role() == Some(var));
+                arg.for_each_var(&mut |var| safe &= bound.contains(&var) || implicit_role == Some(var));
             }
             let rule = RuleId(index as u32);
             if !safe {
                 return Err(Unevaluable::UnsafeHead(rule));
             }
-            database.rules.push(Planned { rule, table, head: Vec::new(), full: Vec::new(), by_newest: Vec::new() });
+            let Rule { head, body, .. } = &program.rules[index];
+            let n_names = head.args.iter().map(Term::size).chain(body.iter().map(Formula::n_names)).sum::<usize>();
+            if n_names > MAX_NAMES || body.iter().map(distribute::size).sum::<usize>() > MAX_LITERALS {
+                return Err(Unevaluable::TooComplex(rule));
+            }
+            let body = distribute::distribute(&program.rules[index].body).map_err(|_| Unevaluable::TooComplex(rule))?;
+            database.rules.push(Planned { body: body.map(Into::into), ..Planned::new(rule, table) });
         }
-        database.find_levels();
-        let dependencies = Dependencies::new(&program, &database.rules);
-        database.stratify(&dependencies)?;
+        database.rules_of = vec![Vec::new(); database.tables.len()];
+        for (index, planned) in database.rules.iter().enumerate() {
+            database.rules_of[planned.table].push(index);
+        }
+        database.stratify()?;
         database.forget(Level::Static);
         Ok(database)
     }
@@ -267,78 +332,186 @@ impl Database {
         table
     }
 
-    /// Finds what the facts of each table depend on.
-    fn find_levels(&mut self) {
-        self.levels = vec![Level::Static; self.tables.len()];
+    /// Finds the groups of mutually dependent rules, the order in which to evaluate them, and what the facts of each
+    /// table depend on.
+    fn stratify(&mut self) -> Result<(), Unevaluable> {
+        let program = self.program.clone();
+        let n_tables = self.tables.len();
+        // Step 1. Which tables are read for which, and by which rules under `not`.
+        let mut reads = vec![Vec::new(); n_tables];
+        let mut negative = Vec::new();
+        for (index, planned) in self.rules.iter().enumerate() {
+            let rule = &program.rules[planned.rule.0 as usize];
+            let reads = &mut reads[planned.table];
+            let mut visit = |atom: &Atom, under_not: bool| {
+                let table = self.relations[&atom.relation()];
+                reads.push(table);
+                if under_not {
+                    negative.push((index, table));
+                }
+            };
+            rule.body.iter().for_each(|formula| for_each_read(formula, false, &mut visit));
+            if rule.implicit_role().is_some() {
+                reads.push(self.relations[&ROLE]);
+            }
+        }
+        for reads in &mut reads {
+            reads.sort_unstable();
+            reads.dedup();
+        }
+        let components = crate::graph::components(&reads);
+        let mut component_of = vec![0; n_tables];
+        for (number, tables) in components.iter().enumerate() {
+            tables.iter().for_each(|&table| component_of[table] = number);
+        }
+        // Step 2. Levels, lower components first.
+        self.levels = vec![Level::Static; n_tables];
         self.levels[self.relations[&TRUE]] = Level::State;
         self.levels[self.relations[&DOES]] = Level::Moves;
-        let program = self.program.clone();
-        loop {
-            let mut changed = false;
-            for planned in &self.rules {
-                let mut level = self.levels[planned.table];
-                program.rules[planned.rule.0 as usize]
-                    .for_each_body_atom(|atom, _| level = level.max(self.levels[self.relations[&atom.relation()]]));
-                changed |= level != self.levels[planned.table];
-                self.levels[planned.table] = level;
-            }
-            if !changed {
-                return;
-            }
+        for tables in &components {
+            let below = tables.iter().flat_map(|&table| reads[table].iter().chain([&tables[0]]));
+            let level = below.map(|&table| self.levels[table]).max().unwrap_or(Level::Static);
+            tables.iter().for_each(|&table| self.levels[table] = level);
         }
-    }
-
-    /// Finds the groups of mutually dependent rules and the order in which to evaluate them.
-    fn stratify(&mut self, dependencies: &Dependencies) -> Result<(), Unevaluable> {
-        let components = crate::graph::components(&dependencies.edges);
-        let mut group_of = vec![0; self.rules.len()];
-        for (number, rules) in components.iter().enumerate() {
-            rules.iter().for_each(|&rule| group_of[rule] = number);
-        }
-        if let Some(&(rule, _)) = dependencies.negative.iter().find(|(from, to)| group_of[*from] == group_of[*to]) {
-            return Err(Unevaluable::Unstratified(self.rules[rule].rule));
-        }
-        for (number, rules) in components.into_iter().enumerate() {
-            let mut needs = Vec::new();
-            let mut recursive = false;
-            for below in rules.iter().flat_map(|&rule| &dependencies.edges[rule]) {
-                let group = group_of[*below];
-                if group == number {
-                    recursive = true;
-                } else {
-                    needs.extend_from_slice(&self.groups[group].needs);
-                }
-            }
-            // Groups are numbered lower strata first, so ascending order is evaluation order.
-            needs.sort_unstable();
-            needs.dedup();
-            needs.push(number);
-            let mut tables: Vec<usize> = rules.iter().map(|&rule| self.rules[rule].table).collect();
-            tables.sort_unstable();
-            tables.dedup();
-            let level = tables.iter().map(|&table| self.levels[table]).max().expect("a group has rules");
-            self.groups.push(Group {
-                rules,
-                tables,
-                level,
-                recursive,
-                done: false,
-                needs,
-                planned_at: Vec::new(),
-                n_plannings: 0,
-            });
-        }
-        self.needs = vec![Vec::new(); self.tables.len()];
-        for group in &self.groups {
-            for &table in &group.tables {
-                self.needs[table].extend_from_slice(&group.needs);
+        // Step 3. Groups: all rules of a component, unless the component reads itself under `not`. Then its rules may still
+        // be stratified one by one. Its tables are completed part by part, so they can't be asked on demand.
+        let mut reads_own_negation = vec![None; components.len()];
+        for &(rule, table) in &negative {
+            let component = component_of[self.rules[rule].table];
+            if component == component_of[table] {
+                reads_own_negation[component].get_or_insert(rule);
             }
         }
-        for needs in &mut self.needs {
-            needs.sort_unstable();
-            needs.dedup();
+        self.readers_of = vec![Vec::new(); n_tables];
+        for (reader, reads) in reads.iter().enumerate() {
+            reads.iter().for_each(|&table| self.readers_of[table].push(reader));
+        }
+        self.groups_of = vec![Vec::new(); n_tables];
+        self.last_group_of = vec![None; n_tables];
+        self.needs = vec![None; n_tables];
+        for (tables, culprit) in components.iter().zip(reads_own_negation) {
+            if tables.iter().any(|&table| self.modes[table] == Mode::AlwaysComplete) {
+                tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
+            }
+            let mut rules: Vec<usize> = tables.iter().flat_map(|&table| &self.rules_of[table]).copied().collect();
+            rules.sort_unstable();
+            if let Some(culprit) = culprit {
+                tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
+                self.stratify_rules(&rules, culprit, tables, &reads)?;
+            } else if !rules.is_empty() {
+                let reads_itself = |&table: &usize| reads[table].iter().any(|read| tables.binary_search(read).is_ok());
+                self.add_group(rules, tables.iter().any(reads_itself), Vec::new(), tables, &reads);
+            }
         }
         Ok(())
+    }
+
+    /// Groups the rules of a component by which rules can really use which others' conclusions.
+    fn stratify_rules(
+        &mut self,
+        rules: &[usize],
+        culprit: usize,
+        component: &[usize],
+        reads: &[Vec<usize>],
+    ) -> Result<(), Unevaluable> {
+        let program = self.program.clone();
+        let head = |rule: usize| &program.rules[self.rules[rule].rule.0 as usize].head;
+        let mut by_head: rustc_hash::FxHashMap<Relation, Vec<usize>> = rustc_hash::FxHashMap::default();
+        for (index, &rule) in rules.iter().enumerate() {
+            by_head.entry(head(rule).relation()).or_default().push(index);
+        }
+        let mut edges = vec![Vec::new(); rules.len()];
+        let mut negative = Vec::new();
+        let mut n_pairs = 0;
+        for (index, &rule) in rules.iter().enumerate() {
+            let mut visit = |atom: &Atom, under_not: bool| {
+                let sources = by_head.get(&atom.relation()).map_or(&[][..], Vec::as_slice);
+                n_pairs += sources.len();
+                if n_pairs > MAX_RULE_PAIRS {
+                    return;
+                }
+                for &source in sources {
+                    if atom.args.iter().zip(&head(rules[source]).args).all(|(left, right)| may_unify(left, right)) {
+                        edges[index].push(source);
+                        if under_not {
+                            negative.push((index, source));
+                        }
+                    }
+                }
+            };
+            let body = &program.rules[self.rules[rule].rule.0 as usize].body;
+            body.iter().for_each(|formula| for_each_read(formula, false, &mut visit));
+        }
+        if n_pairs > MAX_RULE_PAIRS {
+            return Err(Unevaluable::TooComplex(self.rules[culprit].rule));
+        }
+        let components = crate::graph::components(&edges);
+        let mut component_of = vec![0; rules.len()];
+        for (number, members) in components.iter().enumerate() {
+            members.iter().for_each(|&member| component_of[member] = number);
+        }
+        if let Some(&(index, _)) = negative.iter().find(|(from, to)| component_of[*from] == component_of[*to]) {
+            return Err(Unevaluable::Unstratified(self.rules[rules[index]].rule));
+        }
+        let first_group = self.groups.len();
+        for (number, members) in components.iter().enumerate() {
+            let below: Vec<usize> =
+                members.iter().flat_map(|&member| &edges[member]).map(|&index| component_of[index]).collect();
+            let recursive = below.contains(&number);
+            let below: Vec<usize> = below.into_iter().map(|component| first_group + component).collect();
+            let members = members.iter().map(|&member| rules[member]).collect();
+            self.add_group(members, recursive, below, component, reads);
+        }
+        // Others wait for all of them together.
+        let (all, level) = ((first_group..self.groups.len()).collect(), self.levels[component[0]]);
+        component.iter().for_each(|&table| self.last_group_of[table] = Some(self.groups.len()));
+        self.groups.push(Group::new(Vec::new(), Vec::new(), level, false, all));
+        Ok(())
+    }
+
+    /// Adds a group of rules of a component, above the groups `below` and those of the other tables that are read.
+    fn add_group(
+        &mut self,
+        rules: Vec<usize>,
+        recursive: bool,
+        mut below: Vec<usize>,
+        component: &[usize],
+        reads: &[Vec<usize>],
+    ) {
+        let number = self.groups.len();
+        let mut tables: Vec<usize> = rules.iter().map(|&rule| self.rules[rule].table).collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let others =
+            tables.iter().flat_map(|&table| &reads[table]).filter(|read| component.binary_search(read).is_err());
+        below.extend(others.filter_map(|&table| self.last_group_of[table]));
+        below.sort_unstable();
+        below.dedup();
+        below.retain(|&group| group != number);
+        let level = tables.iter().map(|&table| self.levels[table]).max().expect("a group has rules");
+        for &table in &tables {
+            self.groups_of[table].push(number);
+            self.last_group_of[table] = Some(number);
+        }
+        self.groups.push(Group::new(rules, tables, level, recursive, below));
+    }
+
+    /// The groups to evaluate, in order, until all facts of a table are known.
+    fn needs(&mut self, table: usize) -> std::sync::Arc<[usize]> {
+        if let Some(needs) = &self.needs[table] {
+            return needs.clone();
+        }
+        let mut needed = vec![false; self.groups.len()];
+        let mut stack: Vec<usize> = self.last_group_of[table].into_iter().collect();
+        while let Some(group) = stack.pop() {
+            if !std::mem::replace(&mut needed[group], true) {
+                stack.extend_from_slice(&self.groups[group].below);
+            }
+        }
+        // Groups are numbered lower strata first, so ascending order is evaluation order.
+        let needs: std::sync::Arc<[usize]> = (0..needed.len()).filter(|&group| needed[group]).collect();
+        self.needs[table] = Some(needs.clone());
+        needs
     }
 
     /// Makes the fluents of a state true, and everything that was derived from another state unknown.
@@ -346,7 +519,7 @@ impl Database {
         self.forget(Level::State);
         let table = self.relations[&TRUE];
         for &fluent in fluents {
-            self.tables[table].rows.insert(&[fluent]);
+            self.n_facts += usize::from(self.tables[table].rows.insert(&[fluent]));
         }
     }
 
@@ -355,7 +528,7 @@ impl Database {
         self.forget(Level::Moves);
         let table = self.relations[&DOES];
         for &(role, chosen) in moves {
-            self.tables[table].rows.insert(&[role, chosen]);
+            self.n_facts += usize::from(self.tables[table].rows.insert(&[role, chosen]));
         }
     }
 
@@ -363,9 +536,10 @@ impl Database {
     fn forget(&mut self, level: Level) {
         self.work = 0;
         self.procedures_stale = true;
-        for (table, facts) in self.facts.iter().enumerate().filter(|(table, _)| self.levels[*table] >= level) {
-            self.tables[table].clear();
-            (0..facts.len()).for_each(|index| _ = self.tables[table].rows.insert(facts.row(index)));
+        for table in 0..self.tables.len() {
+            if self.levels[table] >= level {
+                self.reset_table(table);
+            }
         }
         self.groups.iter_mut().filter(|group| group.level >= level).for_each(|group| group.done = false);
         for (procedure, memo) in self.procedures.iter().zip(&mut self.memos) {
@@ -403,7 +577,7 @@ impl Database {
     pub fn find_on_demand(&mut self, relations: impl IntoIterator<Item = Relation>) {
         for relation in relations {
             if let Some(&table) = self.relations.get(&relation) {
-                self.modes[table] = Mode::OnDemand;
+                self.set_mode(table, Mode::OnDemand);
             }
         }
     }
@@ -411,9 +585,8 @@ impl Database {
     /// Derives the whole relation and all it depends on as tables, however large.
     pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
         if let Some(&table) = self.relations.get(&relation) {
-            for index in 0..self.needs[table].len() {
-                let group = &self.groups[self.needs[table][index]];
-                group.tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
+            for &group in self.needs(table).iter() {
+                self.groups[group].tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
             }
         }
         self.evaluate(relation).map(|_| ())
@@ -422,12 +595,14 @@ impl Database {
     /// Appends to `rows` the facts of a relation that is found on demand and whose first arguments are `key`: for each
     /// fact its remaining arguments, one after another. Returns their number.
     pub fn solve(&mut self, relation: Relation, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Exceeded> {
-        let Some(table) = self.evaluate(relation)? else { return Ok(0) };
+        let Some(&table) = self.relations.get(&relation) else { return Ok(0) };
+        self.evaluate_needs(table)?;
         let known: Vec<bool> = (0..relation.arity as usize).map(|index| index < key.len()).collect();
         let procedure = self.procedure(table, &known).expect("the relation is found on demand");
-        if self.memos.len() <= procedure {
-            self.plan_procedures();
-        }
+        self.plan_procedures().map_err(|broken| match broken {
+            Broken::Exceeded(resource, limit, rule) => Exceeded { resource, limit, rule },
+            Broken::TooLarge { .. } | Broken::TooDeep { .. } => unreachable!("planning derives nothing"),
+        })?;
         self.catch_up_procedures();
         let outcome = Evaluation {
             tables: &self.tables,
@@ -471,8 +646,21 @@ impl Database {
     /// Derives all facts of a relation and returns its table.
     fn evaluate(&mut self, relation: Relation) -> Result<Option<usize>, Exceeded> {
         let Some(&table) = self.relations.get(&relation) else { return Ok(None) };
+        // Who asks for all facts wants a complete table.
+        match self.modes[table] {
+            Mode::OnDemand => self.change_mode(table, Mode::AlwaysComplete),
+            Mode::Complete => self.set_mode(table, Mode::AlwaysComplete),
+            Mode::AlwaysComplete => {}
+        }
+        self.evaluate_needs(table)?;
+        Ok(Some(table))
+    }
+
+    /// Evaluates the groups that add to a table, and all that they need.
+    fn evaluate_needs(&mut self, table: usize) -> Result<(), Exceeded> {
+        let needs = self.needs(table);
         let mut index = 0;
-        while let Some(&needed) = self.needs[table].get(index) {
+        while let Some(&needed) = needs.get(index) {
             if !self.groups[needed].done {
                 match self.evaluate_group(needed) {
                     Ok(()) => self.groups[needed].done = true,
@@ -496,35 +684,67 @@ impl Database {
             }
             index += 1;
         }
-        Ok(Some(table))
+        Ok(())
     }
 
-    /// Changes how the facts of a table, and of all tables in a recursion with it, are found, and forgets what was
-    /// derived from them.
+    /// Changes how the facts of a table, and of all tables in a recursion with it, are found. What was derived from them
+    /// stays true; plans that read them are out of date.
     fn change_mode(&mut self, table: usize, mode: Mode) {
-        let mut tables = vec![table];
-        for group in self.groups.iter().filter(|group| group.recursive && group.tables.contains(&table)) {
-            tables.extend_from_slice(&group.tables);
-        }
-        let fixed = tables.iter().any(|&table| self.modes[table] == Mode::AlwaysComplete);
-        for table in tables {
-            self.modes[table] = if fixed { Mode::AlwaysComplete } else { mode };
-        }
-        self.procedures.clear();
-        self.memos.clear();
+        self.set_mode(table, mode);
+        let group = self.groups_of[table][0];
+        self.groups[group].done = false;
+        self.memos.iter_mut().for_each(Memo::clear);
         self.tabling = Tabling::default();
-        self.groups.iter_mut().for_each(|group| group.n_plannings = 0);
-        let (fluents, moves) = (self.tables[self.relations[&TRUE]].rows.clone(), self.tables[self.relations[&DOES]].rows.clone());
-        self.forget(Level::Static);
-        self.tables[self.relations[&TRUE]].rows = fluents;
-        self.tables[self.relations[&DOES]].rows = moves;
+        let mut readers = Vec::new();
+        for index in 0..self.groups[group].tables.len() {
+            let table = self.groups[group].tables[index];
+            self.reset_table(table);
+            readers.extend_from_slice(&self.readers_of[table]);
+        }
+        readers.sort_unstable();
+        readers.dedup();
+        for reader in readers.iter().flat_map(|&reader| &self.groups_of[reader]) {
+            self.groups[*reader].n_plannings = 0;
+        }
+        let stale = |number: &usize| readers.binary_search(&self.procedures[*number].table).is_ok();
+        self.unplanned.extend((0..self.procedures.len()).filter(stale));
+    }
+
+    fn set_mode(&mut self, table: usize, mode: Mode) {
+        self.modes[table] = mode;
+        if let [group] = self.groups_of[table][..] {
+            self.groups[group].tables.iter().for_each(|&table| self.modes[table] = mode);
+        }
+    }
+
+    /// Drops the facts that rules have derived.
+    fn reset_table(&mut self, table: usize) {
+        self.procedures_stale = true;
+        let (rows, facts) = (&mut self.tables[table], &self.facts[table]);
+        self.n_facts = self.n_facts + facts.len() - rows.rows.len();
+        rows.clear();
+        (0..facts.len()).for_each(|index| _ = rows.rows.insert(facts.row(index)));
+    }
+
+    /// Counts work that is no match: planning, and runs that may find nothing to do.
+    fn spend(&mut self, work: usize, rule: RuleId) -> Result<(), Broken> {
+        let before = self.work;
+        self.work += work as u64;
+        if self.work > self.limits.work {
+            return Err(Broken::Exceeded(Resource::Work, self.limits.work, rule));
+        }
+        if before / 4096 != self.work / 4096 && self.interrupt.as_ref().is_some_and(|interrupt| interrupt()) {
+            return Err(Broken::Exceeded(Resource::Interrupted, 0, rule));
+        }
+        Ok(())
     }
 
     fn evaluate_group(&mut self, number: usize) -> Result<(), Broken> {
-        if self.groups[number].tables.iter().all(|&table| self.modes[table] == Mode::OnDemand) {
+        // The tables of a group have the same mode.
+        if self.groups[number].tables.iter().any(|&table| self.modes[table] == Mode::OnDemand) {
             return Ok(());
         }
-        self.plan_group(number);
+        self.plan_group(number)?;
         let rules = std::mem::take(&mut self.groups[number].rules);
         let result = self.run_rules(number, &rules);
         self.groups[number].rules = rules;
@@ -532,30 +752,38 @@ impl Database {
     }
 
     fn run_rules(&mut self, number: usize, rules: &[usize]) -> Result<(), Broken> {
-        let tables = self.groups[number].tables.clone();
-        let recursive = self.groups[number].recursive;
-        let mut newest = vec![0..0; if recursive { self.tables.len() } else { 0 }];
-        if recursive {
-            tables.iter().for_each(|&table| newest[table].start = self.tables[table].rows.len());
+        if !self.groups[number].recursive {
+            return rules.iter().try_for_each(|&rule| self.run(rule, None, &|_| 0..0));
         }
+        let (tables, readers) = (self.groups[number].tables.clone(), std::mem::take(&mut self.groups[number].readers));
+        let outcome = self.run_rounds(rules, &tables, &readers);
+        self.groups[number].readers = readers;
+        outcome
+    }
+
+    /// Semi-naive evaluation of rules that depend on each other. `readers` are, for each of the tables, the rules that read
+    /// it and the number of the literal.
+    fn run_rounds(&mut self, rules: &[usize], tables: &[usize], readers: &[Vec<(usize, usize)>]) -> Result<(), Broken> {
+        let position = |table| tables.binary_search(&table).expect("a table of the group");
         // Step 1. Each rule once, over all facts.
-        for &rule in rules {
-            self.run(rule, None, &|_| 0..0)?;
-        }
-        if !recursive {
-            return Ok(());
-        }
+        let mut newest: Vec<_> = tables.iter().map(|&table| self.tables[table].rows.len()..0).collect();
+        rules.iter().try_for_each(|&rule| self.run(rule, None, &|_| 0..0))?;
+        newest.iter_mut().zip(tables).for_each(|(newest, &table)| newest.end = self.tables[table].rows.len());
         // Step 2. Rounds, until no rule finds a new fact. What a round adds is the next round's newest.
-        tables.iter().for_each(|&table| newest[table].end = self.tables[table].rows.len());
-        while tables.iter().any(|&table| !newest[table].is_empty()) {
-            for &rule in rules {
-                for occurrence in 0..self.rules[rule].by_newest.len() {
-                    self.run(rule, Some(occurrence), &|table| newest[table].clone())?;
-                }
+        let mut changed: Vec<usize> = (0..tables.len()).filter(|&table| !newest[table].is_empty()).collect();
+        while !changed.is_empty() {
+            let mut to_run: Vec<(usize, usize)> = changed.iter().flat_map(|&table| &readers[table]).copied().collect();
+            to_run.sort_unstable();
+            for &(rule, literal) in &to_run {
+                self.run(rule, Some(literal), &|table| newest[position(table)].clone())?;
             }
-            for &table in &tables {
-                newest[table] = newest[table].end..self.tables[table].rows.len();
+            changed.extend(to_run.iter().map(|&(rule, _)| position(self.rules[rule].table)));
+            changed.sort_unstable();
+            changed.dedup();
+            for &table in &changed {
+                newest[table] = newest[table].end..self.tables[tables[table]].rows.len();
             }
+            changed.retain(|&table| !newest[table].is_empty());
         }
         Ok(())
     }
@@ -566,13 +794,15 @@ impl Database {
         occurrence: Option<usize>,
         newest: &dyn Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<(), Broken> {
-        let planned = std::mem::replace(
-            &mut self.rules[rule],
-            Planned { rule: RuleId(0), table: 0, head: Vec::new(), full: Vec::new(), by_newest: Vec::new() },
-        );
+        let n_procedures = if self.rules[rule].calls { self.procedures.len() } else { 0 };
+        self.spend(1 + n_procedures, self.rules[rule].rule)?;
+        if n_procedures > 0 {
+            self.plan_procedures()?;
+            self.catch_up_procedures();
+        }
+        let planned = std::mem::replace(&mut self.rules[rule], Planned::new(RuleId(0), 0));
         let steps = occurrence.map_or(&planned.full, |index| &planned.by_newest[index]);
         self.catch_up(steps);
-        self.catch_up_procedures();
         let table = planned.table;
         let mut fresh = Rows::new(self.tables[table].rows.arity);
         let fresh_limit = match (self.modes[table], self.levels[table]) {
@@ -580,6 +810,7 @@ impl Database {
             (_, Level::Static) => self.limits.static_table,
             _ => self.limits.table,
         };
+        let n_answers = self.tabling.n_answers();
         let outcome = Evaluation {
             tables: &self.tables,
             terms: &mut self.terms,
@@ -599,7 +830,7 @@ impl Database {
         }
         .run(steps, self.program.rules[planned.rule.0 as usize].variables.len());
         self.rules[rule] = planned;
-        self.n_facts += fresh.len();
+        self.n_facts += fresh.len() + (self.tabling.n_answers() - n_answers);
         self.procedures_stale |= fresh.len() > 0;
         self.tables[table].rows.absorb(&mut fresh);
         outcome
@@ -630,37 +861,48 @@ impl Database {
 
     /// Plans the rules of a group for the sizes that the tables have now, unless the plans at hand were made for
     /// similar sizes.
-    fn plan_group(&mut self, number: usize) {
+    fn plan_group(&mut self, number: usize) -> Result<(), Broken> {
         let group = &self.groups[number];
         let stale = group.planned_at.iter().any(|&(table, size)| {
             let now = self.tables[table].rows.len();
             now > 32 && (now > 4 * size || now < size / 16)
         });
         if group.n_plannings > 0 && !(stale && group.n_plannings < 6) {
-            return;
+            return Ok(());
         }
         let program = self.program.clone();
         let mut read: Vec<usize> = Vec::new();
+        let mut readers = vec![Vec::new(); self.groups[number].tables.len()];
         for index in 0..self.groups[number].rules.len() {
-            let number_of_rule = self.groups[number].rules[index];
-            let rule = &program.rules[self.rules[number_of_rule].rule.0 as usize];
-            rule.for_each_body_atom(|atom, _| read.push(self.relations[&atom.relation()]));
-            self.plan_rule(number, number_of_rule, rule);
+            let rule = self.groups[number].rules[index];
+            let ast = &program.rules[self.rules[rule].rule.0 as usize];
+            ast.for_each_body_atom(|atom, _| read.push(self.relations[&atom.relation()]));
+            let occurrences = self.plan_rule(number, rule, ast)?;
+            for (literal, table) in occurrences.into_iter().enumerate() {
+                let position = self.groups[number].tables.binary_search(&table).expect("a table of the group");
+                readers[position].push((rule, literal));
+            }
         }
         read.sort_unstable();
         read.dedup();
         let group = &mut self.groups[number];
         group.planned_at = read
             .into_iter()
-            .filter(|table| !group.tables.contains(table))
+            .filter(|table| group.tables.binary_search(table).is_err())
             .map(|table| (table, self.tables[table].rows.len()))
             .collect();
         group.n_plannings += 1;
+        group.readers = readers;
+        Ok(())
     }
 
-    fn plan_rule(&mut self, group: usize, number: usize, rule: &Rule) {
-        let mut n_occurrences = 0;
-        let mut goals = self.goals(&rule.body, Some(group), &mut n_occurrences);
+    /// Plans a rule; returns the tables of the literals that are read from the newest facts.
+    fn plan_rule(&mut self, group: usize, number: usize, rule: &Rule) -> Result<Vec<usize>, Broken> {
+        let mut occurrences = Vec::new();
+        let body = self.rules[number].body.clone();
+        let body = body.as_deref().unwrap_or(&rule.body);
+        let mut goals = self.goals(body, Some(group), &mut occurrences);
+        self.spend((1 + goals.len()) * (1 + occurrences.len()), self.rules[number].rule)?;
         let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
         self.add_role_goal(&role_variable, &mut goals);
         let mut needed = VarSet::default();
@@ -671,42 +913,54 @@ impl Database {
             if needed.is_empty() && !goals.is_empty() { vec![Step::Exists(steps)] } else { steps }
         };
         let full = plan(None);
-        let by_newest = (0..n_occurrences).map(|occurrence| plan(Some(occurrence))).collect();
+        let by_newest: Vec<_> = (0..occurrences.len()).map(|occurrence| plan(Some(occurrence as u32))).collect();
+        let calls = plan::calls(&full) || by_newest.iter().any(|steps| plan::calls(steps));
         let head = plan::head_values(self, &rule.head.args);
         let planned = &mut self.rules[number];
-        (planned.full, planned.by_newest, planned.head) = (full, by_newest, head);
-        self.plan_procedures();
+        *planned = Planned { head, full, by_newest, calls, body: planned.body.take(), ..*planned };
+        Ok(occurrences)
     }
 
     /// Plans the procedures that plans have asked for, and those that their plans ask for.
-    fn plan_procedures(&mut self) {
+    fn plan_procedures(&mut self) -> Result<(), Broken> {
         let program = self.program.clone();
-        while let Some(number) = (0..self.procedures.len()).find(|&number| self.memos.len() <= number) {
+        while let Some(number) = self.unplanned.pop() {
             let Procedure { table, known, .. } = self.procedures[number].clone();
             let mut clauses = Vec::new();
-            for facts in 0..self.facts[table].len() {
-                let head = self.facts[table].row(facts).to_vec();
-                clauses.push(Clause::fact(RuleId(0), &head, &known));
+            if self.facts[table].len() > 0 {
+                clauses.push(self.clause_of_facts(table, &known));
             }
-            for index in 0..self.rules.len() {
-                if self.rules[index].table != table {
-                    continue;
-                }
+            for position in 0..self.rules_of[table].len() {
+                let index = self.rules_of[table][position];
                 let id = self.rules[index].rule;
                 let rule = &program.rules[id.0 as usize];
-                let mut goals = self.goals(&rule.body, None, &mut 0);
+                let body = self.rules[index].body.clone();
+                let mut goals = self.goals(body.as_deref().unwrap_or(&rule.body), None, &mut Vec::new());
+                self.spend(1 + goals.len(), id)?;
                 let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
                 self.add_role_goal(&role_variable, &mut goals);
                 let first_key_slot = rule.variables.len();
-                let (steps, head) =
-                    plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
+                let (steps, head) = plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
                 let n_slots = first_key_slot + known.iter().filter(|known| **known).count();
                 clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
             }
             self.procedures[number].clauses = clauses;
             self.procedures_stale = true;
-            self.memos.push(Memo::new(known.iter().filter(|known| **known).count()));
         }
+        Ok(())
+    }
+
+    /// A clause that answers with the facts of a relation. The table of a procedure holds nothing else.
+    fn clause_of_facts(&mut self, table: usize, known: &[bool]) -> Clause {
+        let patterns: Vec<Pattern> =
+            known.iter().map(|&known| if known { Pattern::Key } else { Pattern::Out }).collect();
+        let n_slots = known.len() as u32;
+        let n_known = known.iter().filter(|known| **known).count() as u32;
+        let key = (0..n_known).map(Value::Slot).collect();
+        let out: Vec<u32> = (n_known..n_slots).collect();
+        let head = out.iter().copied().map(Value::Slot).collect();
+        let steps = vec![Step::Scan { table, index: self.tables[table].index_for(&patterns), key, out }];
+        Clause { rule: RuleId(0), n_slots: n_slots as usize, first_key_slot: 0, steps, head }
     }
 
     fn add_role_goal<'a>(&self, role_variable: &'a Option<[Term; 1]>, goals: &mut Vec<Goal<'a>>) {
@@ -715,27 +969,28 @@ impl Database {
         }
     }
 
-    /// The goals of a body. Positive literals of the relations of `group` are numbered.
-    fn goals<'a>(&self, body: &'a [Formula], group: Option<usize>, n_occurrences: &mut u32) -> Vec<Goal<'a>> {
+    /// The goals of a body. Positive literals of the relations of `group` are numbered; their tables are appended to
+    /// `occurrences`.
+    fn goals<'a>(&self, body: &'a [Formula], group: Option<usize>, occurrences: &mut Vec<usize>) -> Vec<Goal<'a>> {
         let mut goals = Vec::new();
         for formula in body {
             match formula {
                 Formula::Atom(atom) => {
                     let table = self.relations[&atom.relation()];
                     let mut occurrence = u32::MAX;
-                    if group.is_some_and(|group| self.groups[group].tables.contains(&table)) {
-                        occurrence = *n_occurrences;
-                        *n_occurrences += 1;
+                    if group.is_some_and(|group| self.groups[group].tables.binary_search(&table).is_ok()) {
+                        occurrence = occurrences.len() as u32;
+                        occurrences.push(table);
                     }
                     goals.push(Goal::Atom { table, args: &atom.args, occurrence });
                 }
                 Formula::Distinct(left, right, _) => goals.push(Goal::Distinct(left, right)),
                 Formula::Not(inner, _) => {
-                    goals.push(Goal::Not(self.goals(std::slice::from_ref(inner), None, n_occurrences)));
+                    goals.push(Goal::Not(self.goals(std::slice::from_ref(inner), None, occurrences)));
                 }
-                Formula::And(parts, _) => goals.extend(self.goals(parts, group, n_occurrences)),
+                Formula::And(parts, _) => goals.extend(self.goals(parts, group, occurrences)),
                 Formula::Or(parts, _) => {
-                    let branch = |part| self.goals(std::slice::from_ref(part), group, n_occurrences);
+                    let branch = |part| self.goals(std::slice::from_ref(part), group, occurrences);
                     goals.push(Goal::Or(parts.iter().map(branch).collect()));
                 }
             }
@@ -744,45 +999,14 @@ impl Database {
     }
 }
 
-/// Which rules a rule reads from, by their positions among the planned rules.
-struct Dependencies {
-    edges: Vec<Vec<usize>>,
-    /// Pairs of a rule and one that it must see completed.
-    negative: Vec<(usize, usize)>,
-}
+/// How many literals and connectives a rule may have: planning takes time that grows with their cube. The largest
+/// known rule has 203.
+const MAX_LITERALS: usize = 500;
+/// How many names and variables.
+const MAX_NAMES: usize = 10_000;
 
-impl Dependencies {
-    fn new(program: &Program, rules: &[Planned]) -> Dependencies {
-        let mut by_head: rustc_hash::FxHashMap<Relation, Vec<usize>> = rustc_hash::FxHashMap::default();
-        let head = |index: usize| &program.rules[rules[index].rule.0 as usize].head;
-        for index in 0..rules.len() {
-            by_head.entry(head(index).relation()).or_default().push(index);
-        }
-        let mut edges = vec![Vec::new(); rules.len()];
-        let mut negative = Vec::new();
-        for (index, planned) in rules.iter().enumerate() {
-            let rule = &program.rules[planned.rule.0 as usize];
-            let mut visit = |atom: &Atom, complete: bool| {
-                let sources = by_head.get(&atom.relation()).map_or(&[][..], Vec::as_slice);
-                for &source in sources {
-                    if atom.args.iter().zip(&head(source).args).all(|(left, right)| may_unify(left, right)) {
-                        edges[index].push(source);
-                        if complete {
-                            negative.push((index, source));
-                        }
-                    }
-                }
-            };
-            rule.body.iter().for_each(|formula| for_each_read(formula, false, &mut visit));
-            if rule.implicit_role().is_some() {
-                edges[index].extend(by_head.get(&ROLE).into_iter().flatten());
-            }
-            edges[index].sort_unstable();
-            edges[index].dedup();
-        }
-        Dependencies { edges, negative }
-    }
-}
+/// How many pairs of a literal and a head are compared before rules that read their own negation are given up.
+const MAX_RULE_PAIRS: usize = 1 << 22;
 
 /// Calls `visit` for each atom with whether it stands under any `not`, however many.
 fn for_each_read<'a>(formula: &'a Formula, under_not: bool, visit: &mut impl FnMut(&'a Atom, bool)) {
@@ -841,10 +1065,13 @@ impl Catalog for Database {
         if self.modes[table] != Mode::OnDemand {
             return None;
         }
-        let same = |procedure: &Procedure| procedure.table == table && procedure.known == known;
-        Some(self.procedures.iter().position(same).unwrap_or_else(|| {
+        let next = self.procedures.len();
+        let number = *self.procedures_by_key.entry((table, known.to_vec())).or_insert(next);
+        if number == next {
             self.procedures.push(Procedure { table, known: known.to_vec(), clauses: Vec::new() });
-            self.procedures.len() - 1
-        }))
+            self.memos.push(Memo::new(known.iter().filter(|known| **known).count()));
+            self.unplanned.push(number);
+        }
+        Some(number)
     }
 }

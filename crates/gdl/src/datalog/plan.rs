@@ -6,6 +6,8 @@
 //! no free variable, a group that binds nothing the head needs is only asked whether it has a solution, so that
 //! unrelated literals never multiply each other.
 
+use rustc_hash::FxHashMap;
+
 use super::table::Pattern;
 use super::terms::TermId;
 use crate::program::{Term, VarId};
@@ -97,6 +99,18 @@ impl VarSet {
         self.0.iter().all(|&word| word == 0)
     }
 
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        let bits = |(index, &word): (usize, &u64)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        };
+        self.0.iter().enumerate().flat_map(bits)
+    }
+
     fn meets(&self, other: &VarSet) -> bool {
         self.0.iter().zip(&other.0).any(|(left, right)| left & right != 0)
     }
@@ -123,7 +137,7 @@ pub(super) fn plan_procedure(
     known: &[bool],
     first_key_slot: u32,
 ) -> (Vec<Step>, Vec<Value>) {
-    let mut planner = Planner { catalog };
+    let mut planner = Planner::new(catalog);
     let mut live = VarSet::default();
     head.iter().for_each(|arg| arg.for_each_var(&mut |var| live.insert(var)));
     goals.iter().for_each(|goal| live.extend(&vars(goal)));
@@ -151,7 +165,7 @@ pub(super) fn plan_procedure(
 /// Plans a body. `newest`, if given, names the occurrence that is read from the newest facts, first of all.
 /// Variables of `needed` are bound when all steps have succeeded, if the body binds them at all.
 pub(super) fn plan(catalog: &mut dyn Catalog, goals: &[Goal<'_>], needed: &VarSet, newest: Option<u32>) -> Vec<Step> {
-    let mut planner = Planner { catalog };
+    let mut planner = Planner::new(catalog);
     let mut goals: Vec<Goal<'_>> = goals.to_vec();
     let mut steps = Vec::new();
     let mut bound = VarSet::default();
@@ -231,88 +245,98 @@ fn binds_all(goals: &[Goal<'_>]) -> VarSet {
 
 struct Planner<'c> {
     catalog: &'c mut dyn Catalog,
+    /// What the catalog has said about fan-outs.
+    fan_outs: FxHashMap<(usize, Vec<Pattern>), f64>,
 }
 
-impl Planner<'_> {
-    fn conjunction(&mut self, mut goals: Vec<Goal<'_>>, mut bound: VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
-        // Variables outside this set never get a value here: they are local to a `not`, or unsafe.
+/// The goals of a conjunction that are still to be planned, each with its variables.
+struct Open<'a> {
+    goals: Vec<(Goal<'a>, VarSet)>,
+    /// The variables that get a value in this conjunction. Others are local to a `not`, or unsafe.
+    bindable: VarSet,
+}
+
+impl<'a> Open<'a> {
+    fn new(goals: Vec<Goal<'a>>, bound: &VarSet) -> Open<'a> {
         let mut bindable = binds_all(&goals);
-        bindable.extend(&bound);
+        bindable.extend(bound);
+        let with_vars = |goal| {
+            let vars = vars(&goal);
+            (goal, vars)
+        };
+        Open { goals: goals.into_iter().map(with_vars).collect(), bindable }
+    }
+
+    /// The variables that occur, and those that occur in more than one goal.
+    fn occurring(&self) -> (VarSet, VarSet) {
+        let (mut once, mut twice) = (VarSet::default(), VarSet::default());
+        for (_, vars) in &self.goals {
+            let mut again = vars.clone();
+            again.intersect(&once);
+            twice.extend(&again);
+            once.extend(vars);
+        }
+        (once, twice)
+    }
+
+    /// For each goal, the variables that other goals, or the head, see.
+    fn seen_by_others(&self, needed: &VarSet) -> impl Fn(&VarSet) -> VarSet + use<> {
+        let (once, mut twice) = self.occurring();
+        twice.extend(needed);
+        move |vars| {
+            let mut seen = once.without(vars);
+            seen.extend(&twice);
+            seen
+        }
+    }
+}
+
+impl<'c> Planner<'c> {
+    fn new(catalog: &'c mut dyn Catalog) -> Planner<'c> {
+        Planner { catalog, fan_outs: FxHashMap::default() }
+    }
+
+    fn conjunction(&mut self, goals: Vec<Goal<'_>>, mut bound: VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
+        let mut open = Open::new(goals, &bound);
         loop {
             // Step 1. Run every test whose variables are bound, the cheapest kind first.
-            while let Some(index) = self.ready_test(&goals, &bound, &bindable, needed) {
-                let goal = goals.remove(index);
+            while let Some(index) = ready_test(&open, &bound, needed) {
+                let (goal, _) = open.goals.remove(index);
                 self.test(goal, &bound, steps);
             }
-            if goals.is_empty() {
+            if open.goals.is_empty() {
                 return;
             }
             // Step 2. A group of goals that binds nothing needed is a test, too. (If nothing at all is needed, the caller
             // stops at the first solution by itself.)
-            let groups = components(&goals, &bound, &bindable);
+            let groups = components(&open, &bound);
             let wanted = needed.without(&bound);
-            let idle = groups.iter().find(|group| !group.iter().any(|&index| vars(&goals[index]).meets(&wanted)));
+            let idle = groups.iter().find(|group| !group.iter().any(|&index| open.goals[index].1.meets(&wanted)));
             if let Some(group) = idle
                 && !(groups.len() == 1 && needed.is_empty())
             {
-                let inner = take_all(&mut goals, group);
+                let inner = take_all(&mut open.goals, group);
                 let mut inner_steps = Vec::new();
                 self.conjunction(inner, bound.clone(), &VarSet::default(), &mut inner_steps);
                 steps.push(Step::Exists(inner_steps));
                 continue;
             }
-            // Step 3. Bind variables by the goal with the fewest expected matches.
+            // Step 3. Bind variables by the goal with the fewest expected matches. (There is one that need not wait: see
+            // `distribute`.)
+            let seen_by_others = open.seen_by_others(needed);
             let mut best: Option<(f64, usize)> = None;
-            for (index, goal) in goals.iter().enumerate() {
-                if let Some(cost) = self.cost(goal, &goals, index, &bound, &bindable, needed)
+            for (index, (goal, vars)) in open.goals.iter().enumerate() {
+                if let Some(cost) = self.cost(goal, &seen_by_others(vars), &bound, &open.bindable)
                     && best.is_none_or(|(least, _)| cost < least)
                 {
                     best = Some((cost, index));
                 }
             }
-            let Some((_, index)) = best else {
-                // Only disjunctions wait for each other's variables: run the first, its unbound variables stay local.
-                let goal = goals.remove(0);
-                self.generate(goal, &goals, &mut bound, needed, steps);
-                continue;
-            };
-            let goal = goals.remove(index);
-            self.generate(goal, &goals, &mut bound, needed, steps);
+            let (goal, _) = open.goals.remove(best.map_or(0, |(_, index)| index));
+            let (mut live, _) = open.occurring();
+            live.extend(needed);
+            self.generate(goal, &live, &mut bound, steps);
         }
-    }
-
-    /// A goal that needs no further variable and binds none.
-    fn ready_test(&self, goals: &[Goal<'_>], bound: &VarSet, bindable: &VarSet, needed: &VarSet) -> Option<usize> {
-        let rank = |goal: &Goal<'_>| {
-            let mut open = vars(goal).without(bound);
-            match goal {
-                Goal::Atom { .. } => open.is_empty().then_some(1),
-                Goal::Distinct(..) => {
-                    open.intersect(bindable);
-                    open.is_empty().then_some(0)
-                }
-                Goal::Not(_) => {
-                    open.intersect(bindable);
-                    open.is_empty().then_some(2)
-                }
-                Goal::Or(_) => {
-                    let mut shared = open;
-                    shared.intersect(&self.shared_with_others(goal, goals, needed));
-                    shared.is_empty().then_some(3)
-                }
-            }
-        };
-        let ranked = goals.iter().enumerate().filter_map(|(index, goal)| Some((rank(goal)?, index)));
-        ranked.min().map(|(_, index)| index)
-    }
-
-    /// The variables that other goals, or the head, see.
-    fn shared_with_others(&self, goal: &Goal<'_>, goals: &[Goal<'_>], needed: &VarSet) -> VarSet {
-        let mut shared = needed.clone();
-        for other in goals.iter().filter(|other| !std::ptr::eq(*other, goal)) {
-            shared.extend(&vars(other));
-        }
-        shared
     }
 
     fn test(&mut self, goal: Goal<'_>, bound: &VarSet, steps: &mut Vec<Step>) {
@@ -356,52 +380,44 @@ impl Planner<'_> {
         branches.into_iter().map(plan_branch).collect()
     }
 
-    /// The expected number of matches, or `None` if the goal must wait.
-    fn cost(
-        &self,
-        goal: &Goal<'_>,
-        goals: &[Goal<'_>],
-        index: usize,
-        bound: &VarSet,
-        bindable: &VarSet,
-        needed: &VarSet,
-    ) -> Option<f64> {
+    /// The expected number of matches, or `None` if the goal must wait. `live` are the variables that others see.
+    fn cost(&mut self, goal: &Goal<'_>, live: &VarSet, bound: &VarSet, bindable: &VarSet) -> Option<f64> {
         match goal {
             Goal::Atom { table, args, .. } => {
-                let mut live = needed.clone();
-                for (other, goal) in goals.iter().enumerate() {
-                    if other != index {
-                        live.extend(&vars(goal));
-                    }
-                }
-                Some(self.catalog.fan_out(*table, &patterns_only(args, bound, &live)))
+                let patterns = patterns_only(args, bound, live);
+                let catalog = &*self.catalog;
+                let fan_out = |key: &(usize, Vec<Pattern>)| catalog.fan_out(key.0, &key.1);
+                Some(*self.fan_outs.entry((*table, patterns)).or_insert_with_key(fan_out))
             }
             Goal::Distinct(..) | Goal::Not(_) => None,
             Goal::Or(branches) => {
                 // Variables that others share but that this disjunction does not bind must come first.
                 let mut waits_for = vars(goal).without(bound).without(&binds(goal));
-                waits_for.intersect(&self.shared_with_others(goal, goals, needed));
+                waits_for.intersect(live);
                 waits_for.intersect(bindable);
                 if !waits_for.is_empty() {
                     return None;
                 }
-                let branch_cost = |branch: &Vec<Goal<'_>>| {
-                    let costs = branch.iter().enumerate().filter_map(|(index, goal)| {
-                        if vars(goal).without(bound).is_empty() {
-                            return Some(1.0);
+                let mut sum = 0.0;
+                for branch in branches {
+                    let mut least = f64::INFINITY;
+                    for goal in branch {
+                        let vars = vars(goal);
+                        if vars.without(bound).is_empty() {
+                            least = f64::min(least, 1.0);
+                        } else if let Some(cost) = self.cost(goal, &vars, bound, bindable) {
+                            least = f64::min(least, cost);
                         }
-                        self.cost(goal, branch, index, bound, bindable, needed)
-                    });
-                    costs.fold(f64::INFINITY, f64::min)
-                };
-                Some(branches.iter().map(branch_cost).filter(|cost| cost.is_finite()).sum())
+                    }
+                    sum += if least.is_finite() { least } else { 0.0 };
+                }
+                Some(sum)
             }
         }
     }
 
-    fn generate(&mut self, goal: Goal<'_>, others: &[Goal<'_>], bound: &mut VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
-        let mut live = needed.clone();
-        others.iter().for_each(|goal| live.extend(&vars(goal)));
+    /// Adds the steps of a goal that binds variables; `live` are those that somebody else sees.
+    fn generate(&mut self, goal: Goal<'_>, live: &VarSet, bound: &mut VarSet, steps: &mut Vec<Step>) {
         match goal {
             Goal::Atom { table, args, .. } => {
                 let is_known = |arg: &Term| {
@@ -413,12 +429,12 @@ impl Planner<'_> {
                 if let Some(procedure) = self.catalog.procedure(table, &known) {
                     let key = args.iter().filter(|arg| is_known(arg)).map(|arg| self.value(arg)).collect();
                     let open: Vec<Term> = args.iter().filter(|arg| !is_known(arg)).cloned().collect();
-                    let (patterns, parts, out) = self.patterns(&open, bound, &live);
+                    let (patterns, parts, out) = self.patterns(&open, bound, live);
                     out.iter().for_each(|&slot| bound.insert(VarId(slot)));
                     steps.push(Step::Call { procedure, key, patterns, parts, out });
                     return;
                 }
-                let (patterns, key, out) = self.patterns(args, bound, &live);
+                let (patterns, key, out) = self.patterns(args, bound, live);
                 let index = self.catalog.index(table, &patterns);
                 out.iter().for_each(|&slot| bound.insert(VarId(slot)));
                 steps.push(Step::Scan { table, index, key, out });
@@ -426,7 +442,7 @@ impl Planner<'_> {
             Goal::Or(branches) => {
                 let mut wanted = binds(&Goal::Or(branches.clone()));
                 let outer = wanted.clone();
-                wanted.intersect(&live);
+                wanted.intersect(live);
                 let branches = self.branches(branches, bound, &wanted);
                 bound.extend(&outer_bound(&outer, &wanted));
                 steps.push(Step::Or(branches));
@@ -474,9 +490,19 @@ impl Planner<'_> {
     }
 }
 
+/// Whether a procedure is called anywhere in the steps.
+pub(super) fn calls(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Call { .. } => true,
+        Step::Not(inner) | Step::Exists(inner) => calls(inner),
+        Step::Or(branches) => branches.iter().any(|branch| calls(branch)),
+        _ => false,
+    })
+}
+
 /// How to build the arguments of a head.
 pub(super) fn head_values(catalog: &mut dyn Catalog, args: &[Term]) -> Vec<Value> {
-    let mut planner = Planner { catalog };
+    let mut planner = Planner::new(catalog);
     args.iter().map(|arg| planner.value(arg)).collect()
 }
 
@@ -521,31 +547,63 @@ fn patterns_only(args: &[Term], bound: &VarSet, live: &VarSet) -> Vec<Pattern> {
     args.iter().map(|arg| walk(arg, bound, live, &repeated, &mut outs)).collect()
 }
 
-/// The goals' indices, grouped so that goals of different groups share no unbound variable.
-fn components(goals: &[Goal<'_>], bound: &VarSet, bindable: &VarSet) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(VarSet, Vec<usize>)> = Vec::new();
-    for (index, goal) in goals.iter().enumerate() {
-        let mut open = vars(goal).without(bound);
-        open.intersect(bindable);
-        let mut merged = (open, vec![index]);
-        groups.retain(|(vars, members)| {
-            let joined = vars.meets(&merged.0);
-            if joined {
-                merged.0.extend(vars);
-                merged.1.extend(members);
+/// A goal that needs no further variable and binds none.
+fn ready_test(open: &Open<'_>, bound: &VarSet, needed: &VarSet) -> Option<usize> {
+    let mut seen_by_others = None;
+    let mut rank = |(goal, vars): &(Goal<'_>, VarSet)| {
+        let mut unbound = vars.without(bound);
+        match goal {
+            Goal::Atom { .. } => unbound.is_empty().then_some(1),
+            Goal::Distinct(..) => {
+                unbound.intersect(&open.bindable);
+                unbound.is_empty().then_some(0)
             }
-            !joined
-        });
-        groups.push(merged);
+            Goal::Not(_) => {
+                unbound.intersect(&open.bindable);
+                unbound.is_empty().then_some(2)
+            }
+            Goal::Or(_) => {
+                let seen = seen_by_others.get_or_insert_with(|| open.seen_by_others(needed));
+                unbound.intersect(&seen(vars));
+                unbound.is_empty().then_some(3)
+            }
+        }
+    };
+    let ranked = open.goals.iter().enumerate().filter_map(|(index, goal)| Some((rank(goal)?, index)));
+    ranked.min().map(|(_, index)| index)
+}
+
+/// The goals' indices, grouped so that goals of different groups share no unbound variable.
+fn components(open: &Open<'_>, bound: &VarSet) -> Vec<Vec<usize>> {
+    // Each goal points at an earlier one of its group, or at itself.
+    let mut earlier: Vec<usize> = (0..open.goals.len()).collect();
+    fn first(earlier: &mut [usize], mut index: usize) -> usize {
+        while earlier[index] != index {
+            earlier[index] = earlier[earlier[index]];
+            index = earlier[index];
+        }
+        index
     }
-    let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, members)| members).collect();
-    groups.iter_mut().for_each(|members| members.sort_unstable());
-    groups.sort_unstable();
+    let mut first_with: FxHashMap<usize, usize> = FxHashMap::default();
+    for (index, (_, vars)) in open.goals.iter().enumerate() {
+        let mut unbound = vars.without(bound);
+        unbound.intersect(&open.bindable);
+        for var in unbound.iter() {
+            let other = *first_with.entry(var).or_insert(index);
+            let (here, there) = (first(&mut earlier, index), first(&mut earlier, other));
+            earlier[here.max(there)] = here.min(there);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); open.goals.len()];
+    for index in 0..open.goals.len() {
+        groups[first(&mut earlier, index)].push(index);
+    }
+    groups.retain(|members| !members.is_empty());
     groups
 }
 
-fn take_all<'a>(goals: &mut Vec<Goal<'a>>, indices: &[usize]) -> Vec<Goal<'a>> {
-    let mut taken: Vec<Goal<'a>> = indices.iter().rev().map(|&index| goals.remove(index)).collect();
+fn take_all<'a>(goals: &mut Vec<(Goal<'a>, VarSet)>, indices: &[usize]) -> Vec<Goal<'a>> {
+    let mut taken: Vec<Goal<'a>> = indices.iter().rev().map(|&index| goals.remove(index).0).collect();
     taken.reverse();
     taken
 }

@@ -25,7 +25,14 @@ pub(super) enum Pattern {
 
 impl Pattern {
     /// Whether `term` fits; appends its parts to `key` and `out`.
-    fn extract(&self, terms: &Terms, term: TermId, key: &mut Vec<TermId>, out: &mut Vec<TermId>, out_from: usize) -> bool {
+    fn extract(
+        &self,
+        terms: &Terms,
+        term: TermId,
+        key: &mut Vec<TermId>,
+        out: &mut Vec<TermId>,
+        out_from: usize,
+    ) -> bool {
         match self {
             Pattern::Key => key.push(term),
             Pattern::Out => out.push(term),

@@ -26,7 +26,7 @@ pub struct Terms {
     args: Vec<TermId>,
     index: HashTable<u32>,
     depths: Vec<u32>,
-    max_depth: u32,
+    sizes: Vec<u32>,
 }
 
 impl Terms {
@@ -38,9 +38,9 @@ impl Terms {
         }
         let id = self.entries.len() as u32;
         self.entries.push(Entry { name, first_arg: self.args.len() as u32, n_args: args.len() as u32 });
-        let depth = 1 + args.iter().map(|arg| self.depths[arg.0 as usize]).max().unwrap_or(0);
-        self.depths.push(depth);
-        self.max_depth = self.max_depth.max(depth);
+        self.depths.push(1 + args.iter().map(|arg| self.depths[arg.0 as usize]).max().unwrap_or(0));
+        // Terms share their parts, so a few of them can have more names in them than could ever be printed.
+        self.sizes.push(args.iter().fold(1, |sum: u32, arg| sum.saturating_add(self.sizes[arg.0 as usize])));
         self.args.extend_from_slice(args);
         let (entries, all_args) = (&self.entries, &self.args);
         self.index.insert_unique(hash, id, |&other| {
@@ -71,9 +71,14 @@ impl Terms {
         &self.args[entry.first_arg as usize..][..entry.n_args as usize]
     }
 
-    /// The depth of the deepest term; 1 for a constant.
-    pub fn max_depth(&self) -> u32 {
-        self.max_depth
+    /// How deep the term is nested; 1 for a constant.
+    pub fn depth(&self, term: TermId) -> u32 {
+        self.depths[term.0 as usize]
+    }
+
+    /// How many names are in the term, repeats included; at most `u32::MAX`.
+    pub fn size(&self, term: TermId) -> u32 {
+        self.sizes[term.0 as usize]
     }
 
     /// How many terms there are.
@@ -88,7 +93,7 @@ impl Terms {
 
     /// About how many bytes the table takes.
     pub fn bytes(&self) -> usize {
-        self.entries.len() * (size_of::<Entry>() + 8) + self.args.len() * size_of::<TermId>()
+        self.entries.len() * (size_of::<Entry>() + 16) + self.args.len() * size_of::<TermId>()
     }
 
     /// The term in prefix notation, names as their author spelled them.

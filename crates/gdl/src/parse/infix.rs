@@ -1,30 +1,39 @@
 //! Infix notation: `legal(R, noop) :- true(control(S)) & distinct(R, S)`.
 //!
-//! A name that begins with a capital letter or `_` is a variable; a name in single quotes never is, and may hold
-//! any character but a quote, a parenthesis or white space. `~` (also `not`) negates, `&` (also `,`) and `|` connect,
-//! `&` more tightly than `|`. A rule ends with `.` or where the next one begins; `%` and `;` begin comments.
+//! A name that begins with a capital letter or `_` is a variable, and so is one that begins with `?`, as in prefix
+//! notation; `_` alone is a new variable wherever it stands. A name in single quotes is never a variable and may hold
+//! whatever a name may hold in prefix notation, a quote being written twice. `~` (also `not`) negates, `&` (also `,`)
+//! and `|` connect, `&` more tightly than `|`. A rule ends with `.` or where the next one begins; its neck is `:-`
+//! (also `<=`). `%` and `;` begin comments.
+//!
+//! Parentheses around literals are kept as an `and` or `or` of their own, and `p()` differs from `p` as `(p)` does, so
+//! that every tree which prefix notation can give and [`resolve`](crate::resolve) accepts can be written down.
+
+use std::borrow::Cow;
 
 use super::kif::{MAX_DEPTH, shorten};
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::source::Span;
-use crate::symbol::keyword;
+use crate::symbol::{SymbolId, keyword};
 
 /// Reads a text in infix notation.
 pub(super) fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
     let tokens = tokenize(text);
-    let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, tree: Tree::default(), diagnostics: Vec::new() };
+    let mut parser = Parser { text, tokens: &tokens, at: 0, depth: 0, n_anonymous: 0, tree: Tree::default() };
+    let mut diagnostics = Vec::new();
     while parser.at < tokens.len() {
         let start = parser.at;
         match parser.rule() {
             Ok(node) => parser.tree.roots.push(node),
             Err(problem) => {
-                parser.diagnostics.push(problem);
+                diagnostic::add(&mut diagnostics, *problem);
+                parser.depth = 0;
                 parser.skip_rule(start);
             }
         }
     }
-    (parser.tree, parser.diagnostics)
+    (parser.tree, diagnostics)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +82,9 @@ fn tokenize(text: &str) -> Vec<Token> {
             '~' => (TokenKind::Not, 1),
             ':' if rest.starts_with(":-") => (TokenKind::Neck, 2),
             '<' if rest.starts_with("<=") => (TokenKind::Neck, 2),
-            '\'' => match rest[1..].find(|c: char| c == '\'' || c.is_whitespace() || matches!(c, '(' | ')')) {
-                Some(end) if end > 0 && rest[1 + end..].starts_with('\'') => (TokenKind::Quoted, end + 2),
-                _ => (TokenKind::Odd, 1),
+            '\'' => match quoted_len(rest) {
+                Some(len) => (TokenKind::Quoted, len),
+                None => (TokenKind::Odd, 1),
             },
             c if is_word(c) => {
                 let len = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
@@ -91,8 +100,29 @@ fn tokenize(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn is_word(c: char) -> bool {
+/// Whether a character may stand in a name without quotes.
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '?' | '+' | '-' | '*' | '/' | '!' | '@' | '#' | '$')
+}
+
+/// The length of the quoted name at the start of the text, quotes included; `None` if it does not end, or if prefix
+/// notation has no such name.
+fn quoted_len(text: &str) -> Option<usize> {
+    let inside = &text[1..];
+    if inside.starts_with(['?', '\u{feff}']) {
+        return None;
+    }
+    let mut rest = inside;
+    loop {
+        let at = rest.find(|c: char| c <= ' ' || matches!(c, '\'' | '(' | ')' | ';' | '\u{7f}'))?;
+        rest = rest[at..].strip_prefix('\'')?;
+        match rest.strip_prefix('\'') {
+            Some(more) => rest = more,
+            None => break,
+        }
+    }
+    let len = text.len() - rest.len();
+    (len > 2).then_some(len)
 }
 
 struct Parser<'a> {
@@ -100,11 +130,16 @@ struct Parser<'a> {
     tokens: &'a [Token],
     at: usize,
     depth: usize,
+    n_anonymous: usize,
     tree: Tree,
-    diagnostics: Vec<Diagnostic>,
 }
 
-type Parsed = Result<NodeId, Diagnostic>;
+type Parsed = Result<NodeId, Box<Diagnostic>>;
+
+/// What may stand between the literals of a conjunction.
+const CONJUNCTION: &[TokenKind] = &[TokenKind::And, TokenKind::Comma];
+/// The same among the arguments of a connective, `or(a & b, c)`, where commas separate the arguments.
+const ARGUMENT: &[TokenKind] = &[TokenKind::And];
 
 impl Parser<'_> {
     fn peek(&self) -> Option<TokenKind> {
@@ -117,7 +152,7 @@ impl Parser<'_> {
         Some(token.span)
     }
 
-    fn expected(&self, what: &str) -> Diagnostic {
+    fn expected(&self, what: &str) -> Box<Diagnostic> {
         let (span, found) = match self.tokens.get(self.at) {
             Some(token) => (token.span, format!("found `{}`", shorten(&self.text[token.span.range()]))),
             None => {
@@ -125,9 +160,10 @@ impl Parser<'_> {
                 (Span::new(end, end), "the text ends here".to_owned())
             }
         };
-        Diagnostic::new(Code::InfixSyntax, span, format!("expected {what}"))
+        let problem = Diagnostic::new(Code::InfixSyntax, span, format!("expected {what}"))
             .label(found)
-            .help("a rule reads `head :- literal & literal`; variables begin with a capital letter")
+            .help("a rule reads `head :- literal & literal`; variables begin with a capital letter");
+        Box::new(problem)
     }
 
     /// After a mistake: goes to the next full stop, or to the next line that starts with a name in its first column.
@@ -135,7 +171,9 @@ impl Parser<'_> {
         self.at = self.at.max(start + 1);
         while let Some(token) = self.tokens.get(self.at) {
             let first = token.span.start as usize;
-            if token.kind == TokenKind::Name && (first == 0 || self.text.as_bytes()[first - 1] == b'\n') {
+            if matches!(token.kind, TokenKind::Name | TokenKind::Quoted)
+                && (first == 0 || self.text.as_bytes()[first - 1] == b'\n')
+            {
                 return;
             }
             self.at += 1;
@@ -145,139 +183,182 @@ impl Parser<'_> {
         }
     }
 
-    fn name_node(&mut self, symbol: crate::symbol::SymbolId, span: Span) -> NodeId {
-        self.tree.atom(Kind::Name(symbol), span)
-    }
-
     fn rule(&mut self) -> Parsed {
+        if self.peek() == Some(TokenKind::Variable) {
+            return Err(self.expected("the name of a relation"));
+        }
         let head = self.term()?;
         let mut node = head;
         if let Some(neck) = self.take(TokenKind::Neck) {
-            let mut children = vec![self.name_node(keyword::IMPLIED_BY, neck), head];
-            let body = self.disjunction()?;
-            // A body that is one conjunction is spread out, as the prefix notation has it.
-            match self.tree.head(body) {
-                Some(keyword::AND) => children.extend_from_slice(&self.tree.children(body)[1..].to_vec()),
-                _ => children.push(body),
+            let mut children = vec![self.tree.atom(Kind::Name(keyword::IMPLIED_BY), neck), head];
+            if self.peek() != Some(TokenKind::Stop) {
+                children.extend(self.body(CONJUNCTION)?);
             }
-            let span = self.tree.span(head).to(self.tree.span(body));
-            node = self.tree.list(&children, span);
+            let end = self.tree.span(*children.last().expect("the head is there"));
+            node = self.tree.list(&children, self.tree.span(head).to(neck).to(end));
         }
         self.take(TokenKind::Stop);
-        Ok(node)
+        // The limit is the one of prefix notation, so that each can be turned into the other.
+        if self.tree.depth(node) > MAX_DEPTH { Err(too_deep(self.tree.span(node))) } else { Ok(node) }
     }
 
-    fn disjunction(&mut self) -> Parsed {
-        self.chain(keyword::OR, &[TokenKind::Or], Parser::conjunction)
-    }
-
-    fn conjunction(&mut self) -> Parsed {
-        self.chain(keyword::AND, &[TokenKind::And, TokenKind::Comma], Parser::literal)
-    }
-
-    /// One or more `part`s with connectives between them; a list that opens with `connective` if there is more than one.
-    fn chain(
-        &mut self,
-        connective: crate::symbol::SymbolId,
-        separators: &[TokenKind],
-        part: fn(&mut Self) -> Parsed,
-    ) -> Parsed {
-        let first = part(self)?;
-        let mut children = vec![first];
-        while self.peek().is_some_and(|kind| separators.contains(&kind)) {
-            self.at += 1;
-            children.push(part(self)?);
-        }
-        if children.len() == 1 {
+    /// Literals and connectives as the literals of a conjunction: several, unless a `|` makes them one.
+    fn body(&mut self, separators: &[TokenKind]) -> Result<Vec<NodeId>, Box<Diagnostic>> {
+        let first = self.conjuncts(separators)?;
+        if self.peek() != Some(TokenKind::Or) {
             return Ok(first);
         }
-        let span = self.tree.span(first).to(self.tree.span(*children.last().expect("at least two parts")));
-        children.insert(0, self.name_node(connective, span));
-        Ok(self.tree.list(&children, span))
+        let mut branches = vec![self.join(keyword::AND, first)];
+        while self.take(TokenKind::Or).is_some() {
+            let branch = self.conjuncts(separators)?;
+            branches.push(self.join(keyword::AND, branch));
+        }
+        Ok(vec![self.join(keyword::OR, branches)])
+    }
+
+    fn conjuncts(&mut self, separators: &[TokenKind]) -> Result<Vec<NodeId>, Box<Diagnostic>> {
+        let mut literals = vec![self.literal()?];
+        while self.peek().is_some_and(|kind| separators.contains(&kind)) {
+            self.at += 1;
+            literals.push(self.literal()?);
+        }
+        Ok(literals)
+    }
+
+    /// A list that opens with the connective, unless there is only one part.
+    fn join(&mut self, connective: SymbolId, parts: Vec<NodeId>) -> NodeId {
+        let (&first, &last) = (parts.first().expect("at least one part"), parts.last().expect("at least one part"));
+        if parts.len() == 1 {
+            return first;
+        }
+        let span = self.tree.span(first).to(self.tree.span(last));
+        let mut children = vec![self.tree.atom(Kind::Name(connective), span)];
+        children.extend(parts);
+        self.tree.list(&children, span)
     }
 
     fn literal(&mut self) -> Parsed {
+        if let Some(not) = self.take_not() {
+            let body = self.deeper(Parser::literal)?;
+            let name = self.tree.atom(Kind::Name(keyword::NOT), not);
+            return Ok(self.tree.list(&[name, body], not.to(self.tree.span(body))));
+        }
+        if self.take(TokenKind::Open).is_none() {
+            return self.term();
+        }
         self.deeper(|parser| {
-            if let Some(not) = parser.take(TokenKind::Not) {
-                let body = parser.literal()?;
-                let span = not.to(parser.tree.span(body));
-                let name = parser.name_node(keyword::NOT, not);
-                return Ok(parser.tree.list(&[name, body], span));
+            let parts = parser.body(CONJUNCTION)?;
+            let inner = parser.join(keyword::AND, parts);
+            if parser.take(TokenKind::Close).is_none() {
+                return Err(parser.expected("`)`, `&` or `|`"));
             }
-            if parser.take(TokenKind::Open).is_some() {
-                let inner = parser.disjunction()?;
-                if parser.take(TokenKind::Close).is_none() {
-                    return Err(parser.expected("`)`, `&` or `|`"));
-                }
-                return Ok(inner);
-            }
-            parser.term()
+            Ok(inner)
         })
+    }
+
+    /// Takes `~`, or the word `not` in front of a literal. `not(` is left alone: it is an application.
+    fn take_not(&mut self) -> Option<Span> {
+        if let Some(span) = self.take(TokenKind::Not) {
+            return Some(span);
+        }
+        let [word, next, ..] = self.tokens[self.at..] else { return None };
+        let is_not = word.kind == TokenKind::Name && self.text[word.span.range()].eq_ignore_ascii_case("not");
+        let starts_literal = match next.kind {
+            TokenKind::Open => next.span.start > word.span.end,
+            kind => matches!(kind, TokenKind::Name | TokenKind::Quoted | TokenKind::Not),
+        };
+        if !is_not || !starts_literal {
+            return None;
+        }
+        self.at += 1;
+        Some(word.span)
     }
 
     fn term(&mut self) -> Parsed {
-        self.deeper(|parser| {
-            let Some(token) = parser.tokens.get(parser.at).copied() else {
-                return Err(parser.expected("a name or a variable"));
-            };
-            let text = &parser.text[token.span.range()];
-            let node = match token.kind {
-                TokenKind::Variable => {
-                    let name = text.strip_prefix('?').unwrap_or(text);
-                    let symbol = parser.tree.symbols.intern(&format!("?{name}"));
-                    parser.tree.atom(Kind::Variable(symbol), token.span)
-                }
-                TokenKind::Name | TokenKind::Quoted => {
-                    let symbol = parser.tree.symbols.intern(text.trim_matches('\''));
-                    parser.tree.atom(Kind::Name(symbol), token.span)
-                }
-                _ => return Err(parser.expected("a name or a variable")),
-            };
-            parser.at += 1;
-            // `f(` is an application, `f (` is not: a new rule or group may begin with a parenthesis.
-            let opens = parser.tokens.get(parser.at).is_some_and(|next| {
-                next.kind == TokenKind::Open && next.span.start == token.span.end && token.kind != TokenKind::Variable
-            });
-            if !opens {
-                return Ok(node);
-            }
-            parser.at += 1;
-            let mut children = vec![node];
-            if let Some(close) = parser.take(TokenKind::Close) {
-                return Ok(parser.tree.list(&children, token.span.to(close)));
-            }
-            // The connectives may also be written as applications, `or(a,b)` and `not(a & b)`.
-            let connective = matches!(parser.tree.head(node), Some(keyword::NOT | keyword::OR | keyword::AND));
-            loop {
-                children.push(if connective { parser.conjunction_of_arguments()? } else { parser.term()? });
-                if parser.take(TokenKind::Comma).is_some() {
-                    continue;
-                }
-                let Some(close) = parser.take(TokenKind::Close) else {
-                    return Err(parser.expected("`,` or `)`"));
+        let Some(token) = self.tokens.get(self.at).copied() else {
+            return Err(self.expected("a name or a variable"));
+        };
+        let text = &self.text[token.span.range()];
+        let node = match token.kind {
+            TokenKind::Variable => {
+                let symbol = match text {
+                    "_" => {
+                        self.n_anonymous += 1;
+                        // Nobody can write this name in infix notation.
+                        self.tree.symbols.intern(&format!("?_.{}", self.n_anonymous))
+                    }
+                    text if text.starts_with('?') => self.tree.symbols.intern(text),
+                    text => self.tree.symbols.intern(&format!("?{text}")),
                 };
-                return Ok(parser.tree.list(&children, token.span.to(close)));
+                self.tree.atom(Kind::Variable(symbol), token.span)
             }
-        })
+            TokenKind::Name => {
+                let symbol = self.tree.symbols.intern(text);
+                self.tree.atom(Kind::Name(symbol), token.span)
+            }
+            TokenKind::Quoted => {
+                let symbol = self.tree.symbols.intern(&unquote(text));
+                self.tree.atom(Kind::Name(symbol), token.span)
+            }
+            _ => return Err(self.expected("a name or a variable")),
+        };
+        self.at += 1;
+        // `f(` is an application, `f (` is not: a new rule or group may begin with a parenthesis.
+        let opens = self.tokens.get(self.at).is_some_and(|next| {
+            next.kind == TokenKind::Open && next.span.start == token.span.end && token.kind != TokenKind::Variable
+        });
+        if !opens {
+            return Ok(node);
+        }
+        self.at += 1;
+        self.deeper(|parser| parser.application(node, token.span))
     }
 
-    /// An argument of a connective written as an application: commas separate arguments there.
-    fn conjunction_of_arguments(&mut self) -> Parsed {
-        self.chain(keyword::OR, &[TokenKind::Or], |parser| {
-            parser.chain(keyword::AND, &[TokenKind::And], Parser::literal)
-        })
+    /// The arguments of `name` and their closing parenthesis.
+    fn application(&mut self, name: NodeId, start: Span) -> Parsed {
+        let mut children = vec![name];
+        if let Some(close) = self.take(TokenKind::Close) {
+            return Ok(self.tree.list(&children, start.to(close)));
+        }
+        // The connectives may also be written as applications, `or(a, b)` and `not(a & b)`.
+        let connective = matches!(self.tree.head(name), Some(keyword::NOT | keyword::OR | keyword::AND));
+        loop {
+            children.push(if connective {
+                let parts = self.body(ARGUMENT)?;
+                self.join(keyword::AND, parts)
+            } else {
+                self.term()?
+            });
+            if self.take(TokenKind::Comma).is_some() {
+                continue;
+            }
+            let Some(close) = self.take(TokenKind::Close) else {
+                return Err(self.expected("`,` or `)`"));
+            };
+            return Ok(self.tree.list(&children, start.to(close)));
+        }
     }
 
     fn deeper(&mut self, part: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         if self.depth >= MAX_DEPTH {
-            let span = self.tokens[self.at.min(self.tokens.len() - 1)].span;
-            return Err(Diagnostic::new(Code::NestedTooDeep, span, "terms are nested too deeply")
-                .label(format!("the limit is {MAX_DEPTH} levels"))
-                .help("give the inner terms names of their own with a helper relation"));
+            return Err(too_deep(self.tokens[self.at.min(self.tokens.len() - 1)].span));
         }
         self.depth += 1;
         let parsed = part(self);
         self.depth -= 1;
         parsed
     }
+}
+
+/// The name between the quotes.
+fn unquote(text: &str) -> Cow<'_, str> {
+    let inside = &text[1..text.len() - 1];
+    if inside.contains('\'') { inside.replace("''", "'").into() } else { inside.into() }
+}
+
+fn too_deep(span: Span) -> Box<Diagnostic> {
+    let problem = Diagnostic::new(Code::NestedTooDeep, span, "terms are nested too deeply")
+        .label(format!("the limit is {MAX_DEPTH} levels"))
+        .help("give the inner terms names of their own with a helper relation");
+    Box::new(problem)
 }

@@ -5,7 +5,7 @@
 //! parentheses and `;`, which begins a comment.
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::source::Span;
 
 /// How deeply parentheses may nest. Real games need ten levels or so; the limit keeps every later pass free to recurse.
@@ -40,12 +40,13 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
         match token.kind {
             TokenKind::Open => {
                 if column_one_starts_a_rule && token.in_first_column && !open.is_empty() {
-                    close_all(text, &mut tree, &mut open, &mut pending, span.start as usize, &mut diagnostics);
+                    close_all(text, &mut open, &mut pending, span.start as usize, &mut diagnostics);
                     skipped_depth = 0;
                 }
                 if open.len() >= MAX_DEPTH {
                     if skipped_depth == 0 {
-                        diagnostics.push(
+                        diagnostic::add(
+                            &mut diagnostics,
                             Diagnostic::new(Code::NestedTooDeep, span, "parentheses are nested too deeply")
                                 .label(format!("this is level {}; the limit is {MAX_DEPTH}", MAX_DEPTH + 1))
                                 .help("give the inner terms names of their own with a helper relation"),
@@ -63,7 +64,8 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                     pending.truncate(list.children_from);
                     if open.is_empty() { tree.roots.push(node) } else { pending.push(node) }
                 }
-                None => diagnostics.push(
+                None => diagnostic::add(
+                    &mut diagnostics,
                     Diagnostic::new(Code::StrayClose, span, "unexpected closing parenthesis")
                         .label("no parenthesis is open here")
                         .help("remove it, or open the list it should close"),
@@ -77,7 +79,8 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                 if !open.is_empty() {
                     pending.push(node);
                 } else {
-                    diagnostics.push(
+                    diagnostic::add(
+                        &mut diagnostics,
                         Diagnostic::new(
                             Code::StrayToken,
                             span,
@@ -91,7 +94,7 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
         }
     }
     if !open.is_empty() {
-        close_all(text, &mut tree, &mut open, &mut pending, text.len(), &mut diagnostics);
+        close_all(text, &mut open, &mut pending, text.len(), &mut diagnostics);
     }
     diagnostics.sort_by_key(|found| found.primary.span);
     (tree, diagnostics)
@@ -100,7 +103,6 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
 /// Reports the innermost list that is still open and drops the rule it belongs to.
 fn close_all(
     text: &str,
-    tree: &mut Tree,
     open: &mut Vec<Open>,
     pending: &mut Vec<NodeId>,
     end: usize,
@@ -109,15 +111,14 @@ fn close_all(
     let outer = open[0].paren;
     let last = text[..end].trim_end().len().max(outer.end as usize);
     let missing = open.len();
-    let mut diagnostic = Diagnostic::new(Code::UnclosedParenthesis, outer, "this parenthesis is never closed")
+    let mut found = Diagnostic::new(Code::UnclosedParenthesis, outer, "this parenthesis is never closed")
         .label(format!("{missing} closing parenthes{} missing", if missing == 1 { "is is" } else { "es are" }))
         .help(format!("add `{}` where the rule should end", ")".repeat(missing.min(8))));
     let next = Span::new(last, (last + 1).min(text.len()).max(last));
     if text.is_char_boundary(next.end as usize) && last > outer.end as usize {
-        diagnostic = diagnostic.also(Span::new(floor_char(text, last - 1), last), "the rule ends here");
+        found = found.also(Span::new(floor_char(text, last - 1), last), "the rule ends here");
     }
-    diagnostics.push(diagnostic);
-    let _ = tree;
+    diagnostic::add(diagnostics, found);
     open.clear();
     pending.clear();
 }

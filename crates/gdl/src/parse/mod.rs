@@ -3,6 +3,7 @@
 mod infix;
 mod kif;
 
+pub(crate) use infix::is_word;
 pub use kif::MAX_DEPTH;
 
 use crate::ast::Tree;
@@ -18,7 +19,7 @@ pub enum Form {
     Infix,
 }
 
-/// Reads a text in the notation that it seems to be written in: the tree of what could be read, and what could not.
+/// Reads a text in the notation that it seems to be written in ([`detect`]): the tree of what could be read, and what could not.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let text = source.text();
     if text.len() > MAX_SOURCE_BYTES {
@@ -33,19 +34,31 @@ pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     }
 }
 
-/// The notation of a text: infix where the first expression starts with a name that is followed by `(`, `:-`, `.` or
-/// an end of line, prefix otherwise.
+/// The notation of a text, judged by how it begins. In prefix notation everything stands in parentheses; in infix
+/// notation a rule begins with a name, and the name is followed by `(` without a space, by `:-`, `<=` or `.`.
 pub fn detect(text: &str) -> Form {
-    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
-    while let Some(comment) = rest.strip_prefix([';', '%']) {
-        rest = comment.find('\n').map_or("", |end| comment[end..].trim_start());
-    }
-    let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\'')).unwrap_or(rest.len());
-    let after = rest[word..].trim_start_matches([' ', '\t']);
-    if word > 0 && (rest[word..].starts_with('(') || after.starts_with(":-") || after.starts_with("<=")) {
-        Form::Infix
-    } else {
-        Form::Kif
+    let mut rest = text;
+    loop {
+        // Step 1. Skip white space and comments.
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
+        if let Some(comment) = rest.strip_prefix([';', '%']) {
+            rest = comment.find('\n').map_or("", |end| &comment[end..]);
+            continue;
+        }
+        // Step 2. Look at what follows a word. Words that follow each other tell nothing.
+        if rest.starts_with('\'') {
+            return Form::Infix;
+        }
+        let word = rest.find(|c| !infix::is_word(c)).unwrap_or(rest.len());
+        rest = &rest[word..];
+        let after = rest.trim_start();
+        if word > 0 && (rest.starts_with('(') || [":-", "<=", "."].iter().any(|sign| after.starts_with(sign))) {
+            return Form::Infix;
+        }
+        let more_words = after.starts_with(|c| infix::is_word(c) || matches!(c, ';' | '%'));
+        if word == 0 || !more_words {
+            return Form::Kif;
+        }
     }
 }
 

@@ -1,0 +1,4 @@
+//! A second opinion on what rules mean, and programs to ask about.
+
+pub(crate) mod generate;
+pub(crate) mod naive;
