@@ -38,6 +38,8 @@ pub struct Tree {
     children: Vec<NodeId>,
     /// The top-level expressions, in source order.
     pub roots: Vec<NodeId>,
+    /// Whether parts of the text could not be read and are missing here.
+    pub damaged: bool,
 }
 
 impl Tree {
@@ -73,6 +75,20 @@ impl Tree {
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         let node = &self.nodes[node.0 as usize];
         &self.children[node.first_child as usize..][..node.n_children as usize]
+    }
+
+    /// The node that stands at exactly this span and is a rule, a literal or a term.
+    pub fn find(&self, span: Span) -> Option<NodeId> {
+        // What begins a list is its operator, which may stand anywhere in infix notation; the rest is in source order.
+        let mut candidates = &self.roots[..];
+        loop {
+            let after = candidates.partition_point(|&node| self.span(node).start <= span.start);
+            let node = candidates[..after].last().copied()?;
+            if self.span(node) == span {
+                return Some(node);
+            }
+            candidates = self.children(node).get(1..)?;
+        }
     }
 
     /// The name that opens a list, or the name itself: what `f` is in `(f a b)` and in `f`.

@@ -6,7 +6,7 @@
 
 use super::kif::{MAX_DEPTH, shorten};
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
 use crate::source::Span;
 use crate::symbol::keyword;
 
@@ -20,6 +20,9 @@ pub(super) fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
             Ok(node) => parser.tree.roots.push(node),
             Err(problem) => {
                 parser.diagnostics.push(problem);
+                if parser.diagnostics.len() >= MAX_MISTAKES {
+                    break;
+                }
                 parser.skip_rule(start);
             }
         }
