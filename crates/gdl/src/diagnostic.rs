@@ -88,7 +88,7 @@ codes! {
     MalformedConnective "GDL0009" Error "malformed connective",
         "`<=` takes a head and any number of literals; `not` takes one literal; `or` and `and` take at least one; `distinct` takes two terms. None of them can be a head or stand inside a term.";
     RuleTooLarge "GDL0010" Error "rule is too large",
-        "A rule may have 1,000 literals and 1,000 variables. The largest rules known have under 100; a rule beyond the limit was made to exhaust a player. Split it with helper relations.";
+        "A rule may have 500 literals and 500 variables. The largest rules known have about 100 literals; a rule beyond the limit takes too long to plan, and was perhaps made to exhaust a player. Split it with helper relations.";
 
     KeywordArity "GDL0101" Error "keyword with the wrong number of arguments",
         "The keywords of GDL have fixed arities: role 1, init 1, true 1, next 1, base 1, legal 2, does 2, goal 2, input 2, sees 2, terminal 0.";

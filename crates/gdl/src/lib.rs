@@ -27,8 +27,8 @@ pub mod symbol;
 
 pub use check::check;
 pub use datalog::{Database, TermId};
-pub use graph::components as strongly_connected_components;
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use graph::components as strongly_connected_components;
 pub use parse::{Form, MAX_DEPTH, decode, detect, parse};
 pub use program::{Program, Relation, resolve};
 pub use reading::{Reading, read};

@@ -11,9 +11,9 @@ use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
 
 /// The most literals that a rule may have. The largest rule known has 102.
-pub const MAX_LITERALS: usize = 1000;
+pub const MAX_LITERALS: usize = 500;
 /// The most variables that a rule may have. The largest rule known has 26.
-pub const MAX_VARIABLES: usize = 1000;
+pub const MAX_VARIABLES: usize = 500;
 
 /// A variable of a rule; an index into [`Rule::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -91,6 +91,9 @@ impl Rules {
 
 /// The network of the rules, or why there is none.
 pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, String> {
+    if gdl::diagnostic::any_error(&rules.diagnostics) {
+        return Err(format!("`{}` has errors", rules.source.name()));
+    }
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
     let network = machine::network::build(ground)

@@ -22,8 +22,9 @@ pub enum Form {
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let text = source.text();
     if source.is_oversized() {
-        let found = Diagnostic::new(Code::TooLarge, Span::new(0, text.len()), "the rule text is too large")
-            .label(format!("more than {} MiB begin here", MAX_SOURCE_BYTES >> 20))
+        let first_line = text.find('\n').unwrap_or(text.len());
+        let found = Diagnostic::new(Code::TooLarge, Span::new(0, first_line), "the rule text is too large")
+            .label(format!("the text that begins here has more than {} MiB", MAX_SOURCE_BYTES >> 20))
             .note("the largest games known have less than 100 kB")
             .help("check that this is a rule file; if it was generated, look for what is repeated");
         let mut tree = Tree::default();
