@@ -234,6 +234,7 @@ fn texts_made_to_exhaust_the_checks_are_checked() {
         many(&|index| format!("(<= (legal r{index} b) (p ?x)) (<= (p {index}) (p ?y) (does a ?x))\n")),
         many(&|index| format!("(<= (p ?x{index}) (not (q ?y{index})))\n")),
         many(&|index| format!("(<= (goal a{index} 10) (undefined{index} a))\n")),
+        many(&|index| format!("(<= (defined{index} a) (undefined{index} a))\n")),
         format!("({})", "x".repeat(1_000_000)),
         format!("(p{})", " a".repeat(1_000_000)),
         format!("(<= p {}{})", "(or a b ".repeat(250), ")".repeat(250)),

@@ -59,9 +59,9 @@ pub(super) fn check(context: &Context<'_>, found: &mut Findings) {
 fn finding(context: &Context<'_>, code: Code, from: SymbolId, path: &[&Atom]) -> Diagnostic {
     let from = keyword::ALL[from.0 as usize];
     let culprit = path[path.len() - 1];
-    let what = match (code, culprit.name) {
-        (Code::MoveInState, _) | (_, keyword::DOES) => "the players' moves",
-        _ => "the state",
+    let (what, read) = match culprit.name {
+        keyword::DOES => ("the players' moves", "the players' moves are read here"),
+        _ => ("the state", "the state is read here"),
     };
     let mut finding = Diagnostic::new(code, path[0].span, format!("`{from}` depends on {what}"));
     finding = match path {
@@ -71,7 +71,7 @@ fn finding(context: &Context<'_>, code: Code, from: SymbolId, path: &[&Atom]) ->
             let arrows: Vec<String> = path.iter().map(|atom| format!("`{}`", context.name(atom.name))).collect();
             finding
                 .label(format!("through `{name}`"))
-                .also(last.span, format!("{what} are read here").replace("state are", "state is"))
+                .also(last.span, read)
                 .note(format!("`{from}` → {}", arrows.join(" → ")))
         }
         [] => unreachable!("a path has at least one literal"),

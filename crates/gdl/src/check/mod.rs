@@ -74,6 +74,11 @@ struct Findings {
 }
 
 impl Findings {
+    /// Whether a finding of this kind would still be reported.
+    fn has_room(&self, code: Code) -> bool {
+        self.counts.get(&code).is_none_or(|&count| count < MAX_MISTAKES)
+    }
+
     /// Adds a finding, unless there are enough of its kind.
     fn report(&mut self, code: Code, finding: impl FnOnce(Code) -> Diagnostic) {
         let count = self.counts.entry(code).or_default();

@@ -1,12 +1,19 @@
 //! Likely typos: the name that was probably meant.
 
+/// How many candidates are compared, and how long a name may be to be compared: beyond that, typos are the least worry.
+const MAX_CANDIDATES: usize = 3000;
+const MAX_LETTERS: usize = 40;
+
 /// The candidate that is most likely meant by `name`: the one with the fewest mistakes, the first of several, or none
 /// if more than a third of the letters are wrong. Case does not matter.
 pub(super) fn nearest<'n>(name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let wanted: Vec<char> = name.to_ascii_lowercase().chars().collect();
     let allowed = (wanted.len() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
+    if wanted.len() > MAX_LETTERS {
+        return None;
+    }
+    for candidate in candidates.into_iter().take(MAX_CANDIDATES) {
         let letters: Vec<char> = candidate.to_ascii_lowercase().chars().collect();
         // Names of one or two letters are all near each other, and numbers are different on purpose.
         let too_short = wanted.len().min(letters.len()) < 3 || wanted.len().max(letters.len()) < 4;

@@ -36,6 +36,9 @@ fn undefined_relations(context: &Context<'_>, found: &mut Findings) {
         if given || defined_names.contains(&relation.name) {
             continue;
         }
+        if !found.has_room(Code::UndefinedRelation) {
+            break;
+        }
         let name = context.name(relation.name);
         let same_arity = context.definitions.keys().filter(|defined| defined.arity == relation.arity);
         let defined = same_arity.chain(context.definitions.keys().filter(|defined| defined.arity != relation.arity));
