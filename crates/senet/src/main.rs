@@ -29,7 +29,7 @@ fn main() -> std::process::ExitCode {
                 return std::process::ExitCode::SUCCESS;
             }
             eprintln!("error: {error:#}");
-            std::process::ExitCode::from(2)
+            std::process::ExitCode::from(if error.is::<rules::Rejected>() { 1 } else { 2 })
         }
     }
 }
