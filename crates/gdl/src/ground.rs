@@ -127,7 +127,7 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
     let normal = normalize(program, budget.rules).map_err(Failure::Rules)?;
     let dynamic = dynamic_relations(&normal);
     let approximation = approximate(&normal, &dynamic);
-    let limits = Limits { facts: budget.facts, work: budget.work, static_table: 200_000, ..Limits::default() };
+    let limits = Limits { facts: budget.facts, work: budget.work, static_table: 2_000_000, ..Limits::default() };
     let mut database = Database::new(Arc::new(approximation.program), limits).map_err(Failure::Unevaluable)?;
     database.find_on_demand(approximation.instances.iter().map(|&(instance, _)| instance));
     for relation in [approximation.holds, approximation.may, GOAL, TERMINAL] {

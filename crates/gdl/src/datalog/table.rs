@@ -1,9 +1,6 @@
 //! The facts of one relation, with the indices that joins look them up by.
 
-use std::hash::{Hash, Hasher};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
 use super::terms::{TermId, Terms};
 use crate::symbol::SymbolId;
@@ -330,15 +327,17 @@ impl Table {
     }
 }
 
+/// A hash of a row. Rows are short and their ids small and regular, which plain multiplication does not spread well.
 fn hash_ids(ids: &[TermId]) -> u64 {
-    let mut hasher = FxHasher::default();
-    ids.hash(&mut hasher);
-    hasher.finish()
+    ids.iter().fold(0x5bd1_e995, |hash, id| mix(hash, u64::from(id.0)))
 }
 
 fn hash_pair(group: u32, out: &[TermId]) -> u64 {
-    let mut hasher = FxHasher::default();
-    group.hash(&mut hasher);
-    out.hash(&mut hasher);
-    hasher.finish()
+    mix(hash_ids(out), u64::from(group))
+}
+
+#[inline]
+fn mix(hash: u64, value: u64) -> u64 {
+    let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 32
 }

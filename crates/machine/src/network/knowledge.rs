@@ -52,7 +52,8 @@ impl Knowledge {
         let mut constants: Vec<Option<bool>> = vec![Some(false); ground.fluents.len()];
         ground.initial.iter().for_each(|&fluent| constants[fluent as usize] = Some(true));
         let mut dead_moves = vec![true; ground.moves.len()];
-        let mut values: Vec<Option<bool>> = vec![None; circuit.gates.len()];
+        // What is known becomes unknown from round to round, never the other way, so what is unknown is not looked at again.
+        let mut values: Vec<Option<bool>> = vec![Some(false); circuit.gates.len()];
         loop {
             evaluate(circuit, &constants, &dead_moves, &mut values);
             let value = |wire: Wire| values[wire.gate() as usize].map(|value| value != wire.is_inverted());
@@ -160,6 +161,9 @@ impl Knowledge {
 
 fn evaluate(circuit: &Circuit, constants: &[Option<bool>], dead_moves: &[bool], values: &mut [Option<bool>]) {
     for (number, gate) in circuit.gates.iter().enumerate() {
+        if values[number].is_none() {
+            continue;
+        }
         values[number] = match gate {
             Gate::False => Some(false),
             Gate::Fluent(fluent) => constants[*fluent as usize],
