@@ -4,9 +4,6 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::source::{Position, Source, Span};
 
-/// How many mistakes a stage, or how many of one kind a check, reports: more of them help nobody.
-pub(crate) const MAX_MISTAKES: usize = 100;
-
 /// How far apart two places on one line may be to be shown together, in bytes.
 const FAR_BYTES: u32 = 500;
 
@@ -88,7 +85,7 @@ codes! {
     MalformedConnective "GDL0009" Error "malformed connective",
         "`<=` takes a head and any number of literals; `not` takes one literal; `or` and `and` take at least one; `distinct` takes two terms. None of them can be a head or stand inside a term.";
     RuleTooLarge "GDL0010" Error "rule is too large",
-        "A rule may have 500 literals and 500 variables. The largest rules known have about 100 literals; a rule beyond the limit takes too long to plan, and was perhaps made to exhaust a player. Split it with helper relations.";
+        "A rule may have 500 literals and connectives and 10,000 names, and its disjunctions may have 500 combinations where a variable that only some of their branches bind is used elsewhere. The largest rules known have about 100 literals; a rule beyond the limits takes too long to plan, and was perhaps made to exhaust a player. Split it with helper relations.";
 
     KeywordArity "GDL0101" Error "keyword with the wrong number of arguments",
         "The keywords of GDL have fixed arities: role 1, init 1, true 1, next 1, base 1, legal 2, does 2, goal 2, input 2, sees 2, terminal 0.";
@@ -198,6 +195,16 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do.
     pub help: String,
+}
+
+/// How many findings one stage reports, or one check of a kind. A text with more mistakes than that is no rule text.
+pub(crate) const MAX_FINDINGS: usize = 100;
+
+/// Adds a finding, unless there are too many already.
+pub(crate) fn add(findings: &mut Vec<Diagnostic>, found: Diagnostic) {
+    if findings.len() < MAX_FINDINGS {
+        findings.push(found);
+    }
 }
 
 impl Diagnostic {

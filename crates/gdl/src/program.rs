@@ -6,14 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
-
-/// The most literals that a rule may have. The largest rule known has 102.
-pub const MAX_LITERALS: usize = 500;
-/// The most variables that a rule may have. The largest rule known has 26.
-pub const MAX_VARIABLES: usize = 500;
 
 /// A variable of a rule; an index into [`Rule::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,15 +198,6 @@ impl Formula {
         bound
     }
 
-    /// How many literals it has.
-    fn n_literals(&self) -> usize {
-        match self {
-            Formula::Atom(_) | Formula::Distinct(..) => 1,
-            Formula::Not(inner, _) => inner.n_literals(),
-            Formula::Or(parts, _) | Formula::And(parts, _) => parts.iter().map(Formula::n_literals).sum(),
-        }
-    }
-
     /// Where the formula stands.
     pub fn span(&self) -> Span {
         match self {
@@ -282,24 +268,12 @@ impl Resolver<'_> {
         // Every literal is looked at, so that all mistakes of a rule are reported at once.
         let body: Vec<_> = body.iter().map(|&node| self.formula(node)).collect();
         let body: Option<Vec<_>> = body.into_iter().collect();
-        let (head, body) = (head?, body?);
-        self.limit_size(&head, &body)?;
-        Some(Rule { head, body, variables: std::mem::take(&mut self.variables), span: self.tree.span(root) })
-    }
-
-    /// Refuses a rule that is too large: planning takes time that is more than proportional to its size.
-    fn limit_size(&mut self, head: &Atom, body: &[Formula]) -> Option<()> {
-        let literals = body.iter().map(Formula::n_literals).sum();
-        let sizes = [(literals, MAX_LITERALS, "literals"), (self.variables.len(), MAX_VARIABLES, "variables")];
-        let Some((size, limit, what)) = sizes.into_iter().find(|(size, limit, _)| size > limit) else {
-            return Some(());
-        };
-        self.report(
-            Diagnostic::new(Code::RuleTooLarge, head.span, format!("a rule with {size} {what} is too large"))
-                .label(format!("the limit is {limit} {what}"))
-                .help("split the rule with helper relations"),
-        );
-        None
+        Some(Rule {
+            head: head?,
+            body: body?,
+            variables: std::mem::take(&mut self.variables),
+            span: self.tree.span(root),
+        })
     }
 
     fn head(&mut self, node: NodeId) -> Option<Atom> {
@@ -470,9 +444,7 @@ impl Resolver<'_> {
     }
 
     fn report(&mut self, found: Diagnostic) {
-        if self.diagnostics.len() < MAX_MISTAKES {
-            self.diagnostics.push(found);
-        }
+        diagnostic::add(&mut self.diagnostics, found);
     }
 
     fn malformed(&mut self, node: NodeId, message: impl Into<String>, label: &str, help: &str) {

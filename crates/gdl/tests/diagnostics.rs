@@ -221,6 +221,9 @@ fn texts_made_to_exhaust_the_reader_are_refused() {
     assert_eq!(codes(format!("(<= p {})", "q ".repeat(300_000)).as_bytes()), ["GDL0010"]);
     let variables: String = (0..100_000).map(|index| format!(" ?x{index}")).collect();
     assert_eq!(codes(format!("(<= p (q{variables}))").as_bytes()), ["GDL0010"]);
+    assert_eq!(codes(format!("(p{variables})").as_bytes()), ["GDL0010"]);
+    let choices: String = (0..40).map(|index| format!("(or (p ?x{index}) q) (not (r ?x{index})) ")).collect();
+    assert_eq!(codes(format!("(<= terminal {choices})").as_bytes()), ["GDL0010"]);
 }
 
 #[test]

@@ -391,7 +391,9 @@ fn role_span(program: &Program, role: &str) -> Span {
 fn over_budget(program: &Program, exceeded: &Exceeded, n_states: u64) -> Diagnostic {
     let rule = &program.rules[exceeded.rule.0 as usize];
     let help = match exceeded.resource {
-        Resource::TermDepth => "bound the recursion: let the terms it builds come from a fixed set",
+        Resource::TermDepth | Resource::TermSize => {
+            "bound the recursion: let the terms it builds come from a fixed set"
+        }
         _ => "let the rule match fewer combinations, or split it so that its parts share variables",
     };
     Diagnostic::in_play(Code::OverBudget, rule.head.span, exceeded.to_string())
@@ -408,8 +410,10 @@ fn over_budget(program: &Program, exceeded: &Exceeded, n_states: u64) -> Diagnos
 fn unevaluable(program: &Program, why: &Unevaluable) -> Diagnostic {
     let (code, rule, what) = match why {
         Unevaluable::UnsafeHead(rule) => (Code::UnsafeHead, rule, "a variable in the head is not bound by the body"),
+        Unevaluable::TooComplex(rule) => {
+            (Code::RuleTooLarge, rule, "the rule has too many combinations of disjunctions")
+        }
         Unevaluable::Unstratified(rule) => (Code::Unstratified, rule, "a relation depends on its own negation"),
-        Unevaluable::TooComplex(rule) => (Code::RuleTooLarge, rule, "a rule has too many literals or alternatives"),
     };
     Diagnostic::in_play(code, program.rules[rule.0 as usize].head.span, what)
         .label("in this rule")

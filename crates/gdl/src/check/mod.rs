@@ -21,6 +21,7 @@ mod never;
 mod recursion;
 mod role;
 mod safety;
+mod size;
 mod stratification;
 mod unused;
 
@@ -28,7 +29,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
+use crate::diagnostic::{Code, Diagnostic, MAX_FINDINGS};
 use crate::program::{Atom, Program, Relation, Rule, Term, VarId};
 use crate::source::Span;
 use crate::symbol::{SymbolId, keyword};
@@ -41,8 +42,13 @@ pub fn check(tree: &Tree, program: &Program) -> Vec<Diagnostic> {
     if let Some(found) = information::sees(program) {
         return vec![found];
     }
-    let context = Context::new(tree, program);
     let mut found = Findings::default();
+    // The other checks are made for rules of a size that can be evaluated.
+    size::check(program, &mut found);
+    if !found.list.is_empty() {
+        return found.list;
+    }
+    let context = Context::new(tree, program);
     for check in [
         essential::check,
         role::check,
@@ -76,20 +82,20 @@ struct Findings {
 impl Findings {
     /// Whether a finding of this kind would still be reported.
     fn has_room(&self, code: Code) -> bool {
-        self.counts.get(&code).is_none_or(|&count| count < MAX_MISTAKES)
+        self.counts.get(&code).is_none_or(|&count| count < MAX_FINDINGS)
     }
 
     /// Adds a finding, unless there are enough of its kind.
     fn report(&mut self, code: Code, finding: impl FnOnce(Code) -> Diagnostic) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
-        if *count > MAX_MISTAKES {
+        if *count > MAX_FINDINGS {
             return;
         }
         let mut finding = finding(code);
-        if *count == MAX_MISTAKES {
+        if *count == MAX_FINDINGS {
             finding =
-                finding.note(format!("this is the {MAX_MISTAKES}th finding of this kind; others are not reported"));
+                finding.note(format!("this is the {MAX_FINDINGS}th finding of this kind; others are not reported"));
         }
         self.list.push(finding);
     }

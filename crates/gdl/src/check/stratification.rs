@@ -20,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::program::{Atom, Relation, Rule};
 
 /// How many pairs of a literal and a head are compared at most.
-const MAX_COMPARISONS: usize = 10_000_000;
+const MAX_COMPARISONS: usize = 1 << 22;
 /// How many rules of a cycle are pointed at.
 const MAX_SHOWN: usize = 6;
 

@@ -283,12 +283,7 @@ impl Database {
             if !safe {
                 return Err(Unevaluable::UnsafeHead(rule));
             }
-            let Rule { head, body, .. } = &program.rules[index];
-            let n_names = head.args.iter().map(Term::size).chain(body.iter().map(Formula::n_names)).sum::<usize>();
-            if n_names > MAX_NAMES || body.iter().map(distribute::size).sum::<usize>() > MAX_LITERALS {
-                return Err(Unevaluable::TooComplex(rule));
-            }
-            let body = distribute::distribute(&program.rules[index].body).map_err(|_| Unevaluable::TooComplex(rule))?;
+            let body = distributed_body(&program.rules[index]).map_err(|_| Unevaluable::TooComplex(rule))?;
             database.rules.push(Planned { body: body.map(Into::into), ..Planned::new(rule, table) });
         }
         database.rules_of = vec![Vec::new(); database.tables.len()];
@@ -1001,9 +996,31 @@ impl Database {
 
 /// How many literals and connectives a rule may have: planning takes time that grows with their cube. The largest
 /// known rule has 203.
-const MAX_LITERALS: usize = 500;
+pub(crate) const MAX_LITERALS: usize = 500;
 /// How many names and variables.
-const MAX_NAMES: usize = 10_000;
+pub(crate) const MAX_NAMES: usize = 10_000;
+
+/// What a rule has too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excess {
+    Literals(usize),
+    Names(usize),
+    Combinations,
+}
+
+/// The body as it is evaluated, or why it can't be: see [`distribute`].
+pub(crate) fn distributed_body(rule: &Rule) -> Result<Option<Vec<Formula>>, Excess> {
+    let Rule { head, body, .. } = rule;
+    let n_names = head.args.iter().map(Term::size).chain(body.iter().map(Formula::n_names)).sum::<usize>();
+    if n_names > MAX_NAMES {
+        return Err(Excess::Names(n_names));
+    }
+    let n_literals = body.iter().map(distribute::size).sum::<usize>();
+    if n_literals > MAX_LITERALS {
+        return Err(Excess::Literals(n_literals));
+    }
+    distribute::distribute(body).map_err(|_| Excess::Combinations)
+}
 
 /// How many pairs of a literal and a head are compared before rules that read their own negation are given up.
 const MAX_RULE_PAIRS: usize = 1 << 22;

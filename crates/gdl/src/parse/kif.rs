@@ -5,7 +5,7 @@
 //! parentheses and `;`, which begins a comment.
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
+use crate::diagnostic::{self, Code, Diagnostic, MAX_FINDINGS};
 use crate::source::Span;
 
 /// How deeply parentheses may nest. Real games need ten levels or so; the limit keeps every later pass free to recurse.
@@ -38,7 +38,7 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
     let mut last_token = Span::default();
 
     for token in Tokens::new(text) {
-        if diagnostics.len() >= MAX_MISTAKES {
+        if diagnostics.len() >= MAX_FINDINGS {
             return (tree, diagnostics);
         }
         let span = token.span;
@@ -55,7 +55,8 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                 }
                 if open.len() >= MAX_DEPTH {
                     if skipped_depth == 0 {
-                        diagnostics.push(
+                        diagnostic::add(
+                            &mut diagnostics,
                             Diagnostic::new(Code::NestedTooDeep, span, "parentheses are nested too deeply")
                                 .label(format!("this is level {}; the limit is {MAX_DEPTH}", MAX_DEPTH + 1))
                                 .help("give the inner terms names of their own with a helper relation"),
@@ -100,7 +101,8 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                 if !open.is_empty() {
                     pending.push(node);
                 } else {
-                    diagnostics.push(
+                    diagnostic::add(
+                        &mut diagnostics,
                         Diagnostic::new(
                             Code::StrayToken,
                             span,

@@ -7,7 +7,7 @@ pub(crate) use infix::is_word;
 pub use kif::MAX_DEPTH;
 
 use crate::ast::Tree;
-use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
+use crate::diagnostic::{Code, Diagnostic, MAX_FINDINGS};
 use crate::source::{MAX_SOURCE_BYTES, Source, Span};
 
 /// The two notations of GDL.
@@ -37,9 +37,9 @@ pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
         Form::Infix => infix::parse(text),
     };
     tree.damaged = !diagnostics.is_empty();
-    if diagnostics.len() >= MAX_MISTAKES {
+    if diagnostics.len() >= MAX_FINDINGS {
         let last = diagnostics.last_mut().expect("the limit is above 0");
-        last.notes.push(format!("this is mistake number {MAX_MISTAKES}; others are not reported"));
+        last.notes.push(format!("this is mistake number {MAX_FINDINGS}; others are not reported"));
     }
     (tree, diagnostics)
 }
