@@ -338,7 +338,8 @@ impl Grounder<'_> {
         let initial = &mut self.ground.initial;
         self.database.for_each(INIT, |row| initial.push(self.fluents[&row[0]]))?;
         // Step 2. The outputs.
-        self.ground.legal = moves.iter().map(|&(role, chosen)| self.atom(LEGAL, &[roles[role as usize], chosen])).collect();
+        self.ground.legal =
+            moves.iter().map(|&(role, chosen)| self.atom(LEGAL, &[roles[role as usize], chosen])).collect();
         let mut may_come = hashbrown::HashSet::<TermId, FxBuildHasher>::default();
         self.database.for_each(NEXT, |row| _ = may_come.insert(row[0]))?;
         self.ground.next =

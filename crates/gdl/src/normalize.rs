@@ -124,11 +124,8 @@ impl Normalizer {
         let mut role_goal = None;
         if let Some(var) = rule.implicit_role() {
             bound.insert(var);
-            role_goal = Some(Literal::Positive(Atom {
-                name: keyword::ROLE,
-                args: vec![Term::Var(var)],
-                span: rule.head.span,
-            }));
+            role_goal =
+                Some(Literal::Positive(Atom { name: keyword::ROLE, args: vec![Term::Var(var)], span: rule.head.span }));
         }
         let n_variables = rule.variables.len() as u32;
         let distributed = distribute(&rule.body).map_err(|_| TooManyRules { rule: origin, limit: self.limit })?;
@@ -144,7 +141,13 @@ impl Normalizer {
     }
 
     /// Substitutes the equalities of a body and keeps the rule, unless they contradict each other.
-    fn push(&mut self, mut head: Atom, mut body: Vec<Part>, n_variables: u32, origin: RuleId) -> Result<(), TooManyRules> {
+    fn push(
+        &mut self,
+        mut head: Atom,
+        mut body: Vec<Part>,
+        n_variables: u32,
+        origin: RuleId,
+    ) -> Result<(), TooManyRules> {
         while let Some(at) = body.iter().position(|part| matches!(part, Part::Equal(..))) {
             let Part::Equal(left, right) = body.swap_remove(at) else { unreachable!("found above") };
             match (left, right) {
@@ -259,11 +262,17 @@ impl Normalizer {
                     bound.extend(rule.body[member].variables());
                 }
             }
-            let pays = groups.len() > 1 && vars.len() > shared.len() && shared.len() < in_head.len() && members.len() > 1;
+            let pays =
+                groups.len() > 1 && vars.len() > shared.len() && shared.len() < in_head.len() && members.len() > 1;
             if pays && let Some(domains) = self.domains(&rule, members, &shared, bound) {
                 let head = self.helper_head(&shared, rule.head.span);
                 let body = members.iter().map(|&member| rule.body[member].clone()).chain(domains).collect();
-                self.rules.push(NormalRule { head: head.clone(), body, n_variables: rule.n_variables, origin: rule.origin });
+                self.rules.push(NormalRule {
+                    head: head.clone(),
+                    body,
+                    n_variables: rule.n_variables,
+                    origin: rule.origin,
+                });
                 moved.extend_from_slice(members);
                 rule.body.push(Literal::Positive(head));
             }
@@ -290,13 +299,15 @@ impl Normalizer {
         while let Some(missing) = shared.iter().find(|var| !bound.contains(var)) {
             // A literal that does not depend on the state costs nothing later.
             let outside = rule.body.iter().enumerate().filter(|(index, _)| !members.contains(index));
-            let positive = outside.filter_map(|(_, literal)| if let Literal::Positive(atom) = literal { Some(atom) } else { None });
+            let positive = outside
+                .filter_map(|(_, literal)| if let Literal::Positive(atom) = literal { Some(atom) } else { None });
             let atom = positive
                 .filter(|atom| Literal::Positive((*atom).clone()).variables().contains(missing))
                 .min_by_key(|atom| self.dynamic.contains(&atom.relation()))?
                 .clone();
             let vars = Literal::Positive(atom.clone()).variables();
-            let kept: Vec<VarId> = vars.iter().copied().filter(|var| shared.contains(var) && !bound.contains(var)).collect();
+            let kept: Vec<VarId> =
+                vars.iter().copied().filter(|var| shared.contains(var) && !bound.contains(var)).collect();
             domains.push(Literal::Positive(self.projection(&atom, &kept, rule.origin)));
             bound.extend(kept);
         }
@@ -379,7 +390,9 @@ impl Normalizer {
                 bodies
             }
             // Branches that each bind the same variables and test nothing else become a relation, not several rules.
-            (Formula::Or(parts, span), false) if parts.len() > 1 && parts.iter().all(|part| same_variables(part, &parts[0])) => {
+            (Formula::Or(parts, span), false)
+                if parts.len() > 1 && parts.iter().all(|part| same_variables(part, &parts[0])) =>
+            {
                 let head = self.helper_head(&parts[0].binds(), *span);
                 for part in parts {
                     for body in self.formula(part, false, &part.binds(), n_variables, origin)? {
@@ -406,7 +419,9 @@ impl Normalizer {
                 });
                 match formula {
                     Formula::Atom(atom) if !has_local => one(Part::Literal(Literal::Negative(atom.clone()))),
-                    Formula::And(parts, _) if !has_local => self.conjunction(parts, true, bound, n_variables, origin)?,
+                    Formula::And(parts, _) if !has_local => {
+                        self.conjunction(parts, true, bound, n_variables, origin)?
+                    }
                     _ => one(Part::Literal(Literal::Negative(self.helper(formula, &shared, n_variables, origin)?))),
                 }
             }

@@ -58,11 +58,13 @@ fn playouts(criterion: &mut Criterion) {
         });
 
         if game != "chess" {
-            let mut reference = Reference::new(Arc::new(program.clone()), Limits::default()).expect("library rules have a meaning");
+            let mut reference =
+                Reference::new(Arc::new(program.clone()), Limits::default()).expect("library rules have a meaning");
             group.throughput(Throughput::Elements(1));
             group.bench_function("reference", |bencher| {
                 bencher.iter(|| {
-                    let end = machine::playout(&mut reference, &mut rng, CAP, |_, _| Ok(())).expect("within the budget");
+                    let end =
+                        machine::playout(&mut reference, &mut rng, CAP, |_, _| Ok(())).expect("within the budget");
                     assert_eq!(end.stop, machine::StopReason::Terminal);
                     end.n_plies
                 });

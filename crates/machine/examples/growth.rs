@@ -19,7 +19,9 @@ const BREAKTHROUGH: &str = include_str!("../../../games/breakthrough/rules.kif")
 const OTHELLO: &str = include_str!("../../../games/othello/rules.kif");
 
 fn main() {
-    println!("| game | board | ground s | network s | fluents | moves | gates | ops | scalar states/s | lanes states/s |");
+    println!(
+        "| game | board | ground s | network s | fluents | moves | gates | ops | scalar states/s | lanes states/s |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (width, height) in [(7, 6), (8, 8), (10, 10), (12, 12), (14, 12)] {
         measure("Connect Four", &format!("{width}x{height}"), &connect_four(width, height));
@@ -70,7 +72,8 @@ fn breakthrough(size: usize) -> String {
     succ(&mut text, "up", &numbers(1, size));
     letters(size).iter().for_each(|x| writeln!(text, "(column {x})").expect("writing to a string"));
     numbers(3, size - 2).iter().for_each(|y| writeln!(text, "(no_mans_land {y})").expect("writing to a string"));
-    writeln!(text, "(home white 1)(home white 2)(home black {})(home black {size})", size - 1).expect("writing to a string");
+    writeln!(text, "(home white 1)(home white 2)(home black {})(home black {size})", size - 1)
+        .expect("writing to a string");
     writeln!(text, "(far_row white {size})(far_row black 1)").expect("writing to a string");
     text
 }
@@ -83,13 +86,20 @@ fn othello(size: usize) -> String {
     succ(&mut text, "next-column", &columns);
     succ(&mut text, "next-row", &rows);
     succ(&mut text, "succ", &numbers(0, size * size));
-    let squares: Vec<String> = rows.iter().flat_map(|row| columns.iter().map(move |column| format!("{column} {row}"))).collect();
+    let squares: Vec<String> =
+        rows.iter().flat_map(|row| columns.iter().map(move |column| format!("{column} {row}"))).collect();
     succ(&mut text, "after", &squares);
     let middle = size / 2;
     for (index, square) in squares.iter().enumerate() {
         let (x, y) = (index % size + 1, index / size + 1);
         let in_middle = (middle..=middle + 1).contains(&x) && (middle..=middle + 1).contains(&y);
-        let content = if !in_middle { "empty" } else if x == y { "white" } else { "black" };
+        let content = if !in_middle {
+            "empty"
+        } else if x == y {
+            "white"
+        } else {
+            "black"
+        };
         writeln!(text, "(init (cell {square} {content}))").expect("writing to a string");
     }
     text + "(init (control black))"

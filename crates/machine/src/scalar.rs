@@ -136,7 +136,9 @@ impl Compiled {
         for (number, gate) in gates.iter().enumerate() {
             let Gate::And(inputs) = gate else { continue };
             if watched[number] & IN_BLOCK == 0 && live[number] {
-                readers.extend(inputs.iter().map(|wire| (wire.gate(), (number as u32) << 1 | u32::from(wire.is_inverted()))));
+                readers.extend(
+                    inputs.iter().map(|wire| (wire.gate(), (number as u32) << 1 | u32::from(wire.is_inverted()))),
+                );
             }
         }
         for (number, block) in network.blocks.iter().enumerate().filter(|(_, block)| live[block.gates.start as usize]) {
@@ -151,7 +153,8 @@ impl Compiled {
             reading_blocks.extend(outside.into_iter().map(|gate| (gate, number as u32)));
         }
         let outputs = |wires: &[Wire]| -> Vec<(u32, u32)> {
-            let output = |(index, wire): (usize, &Wire)| (wire.gate(), (index as u32) << 1 | u32::from(wire.is_inverted()));
+            let output =
+                |(index, wire): (usize, &Wire)| (wire.gate(), (index as u32) << 1 | u32::from(wire.is_inverted()));
             wires.iter().enumerate().map(output).collect()
         };
         let (legal_of, next_of) = (outputs(&legal), outputs(&network.next));
@@ -164,7 +167,8 @@ impl Compiled {
             initial[fluent / 64] |= 1 << (fluent % 64);
         }
         let mut seed = 0x5e3e_7000_0000_0001;
-        let keys = network.fluents.iter().map(|_| u128::from(split_mix(&mut seed)) << 64 | u128::from(split_mix(&mut seed)));
+        let keys =
+            network.fluents.iter().map(|_| u128::from(split_mix(&mut seed)) << 64 | u128::from(split_mix(&mut seed)));
         let mut compiled = Compiled {
             readers: Lists::new(n, &readers),
             reading_blocks: Lists::new(n, &reading_blocks),
@@ -404,7 +408,8 @@ impl Scalar {
             if compiled.watched[gate as usize] & IN_BLOCK != 0 {
                 if gate >= settled {
                     let blocks = &compiled.network.blocks;
-                    let block = blocks.iter().find(|block| block.gates.contains(&gate)).expect("the gate is in a block");
+                    let block =
+                        blocks.iter().find(|block| block.gates.contains(&gate)).expect("the gate is in a block");
                     settle(&compiled.network, block, gates);
                     settled = block.gates.end;
                 }
@@ -447,8 +452,8 @@ impl Scalar {
     pub fn jump(&mut self, bits: &[u64]) {
         self.made.clear();
         self.flipped.clear();
-        for word in 0..bits.len() {
-            let mut different = self.values.fluents[word] ^ bits[word];
+        for (word, &wanted) in bits.iter().enumerate() {
+            let mut different = self.values.fluents[word] ^ wanted;
             while different != 0 {
                 self.flip_fluent(64 * word as u32 + different.trailing_zeros());
                 different &= different - 1;

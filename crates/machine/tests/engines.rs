@@ -22,7 +22,9 @@ fn main() {
         trials.push(Trial::test(of("unmake_restores"), move || unmake_restores(&unmake)));
         trials.push(Trial::test(of("kernels_agree"), move || kernels_agree(&kernels)));
     }
-    for name in ["tic-tac-toe", "tic-tic-toe", "connect-3-4x4", "three-player-tic-tac-toe", "peg", "rock-paper-scissors"] {
+    for name in
+        ["tic-tac-toe", "tic-tic-toe", "connect-3-4x4", "three-player-tic-tac-toe", "peg", "rock-paper-scissors"]
+    {
         trials.push(Trial::test(format!("playouts_are_unbiased::{name}"), move || playouts_are_unbiased(name)));
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -34,7 +36,8 @@ fn games() -> PathBuf {
 
 fn library() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(games()).expect("the library is in the repository");
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).filter(|path| path.is_dir()).collect();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("readable").path()).filter(|path| path.is_dir()).collect();
     folders.sort();
     folders
 }
@@ -48,7 +51,8 @@ fn reference(folder: &Path) -> Reference {
 fn network(folder: &Path) -> Arc<Network> {
     let text = std::fs::read_to_string(folder.join("rules.kif")).expect("every game has rules");
     let (tree, _) = gdl::parse(&gdl::Source::new("rules.kif", text));
-    let ground = gdl::ground::ground(&gdl::resolve(&tree).0, &gdl::ground::Budget::default()).expect("library games ground");
+    let ground =
+        gdl::ground::ground(&gdl::resolve(&tree).0, &gdl::ground::Budget::default()).expect("library games ground");
     Arc::new(machine::network::build(ground).expect("library games make networks"))
 }
 
@@ -70,7 +74,8 @@ fn joint<M: Machine>(machine: &mut M, state: &M::State, names: &[String]) -> Res
     for (role, name) in names.iter().enumerate() {
         let mut moves = Vec::new();
         machine.legal(state, RoleId(role as u32), &mut moves)?;
-        joint.push(moves.into_iter().find(|&chosen| machine.move_name(chosen) == *name).expect("legal in every engine"));
+        joint
+            .push(moves.into_iter().find(|&chosen| machine.move_name(chosen) == *name).expect("legal in every engine"));
     }
     Ok(joint)
 }
@@ -88,9 +93,12 @@ fn engines_agree(folder: &Path) -> Result<(), Failed> {
         let mut state = (slow.initial()?, scalar.initial()?, lanes.initial()?);
         for ply in 0..200 {
             let expected = facts(&mut slow, &state.0)?;
-            for (engine, found) in [("scalar", facts(&mut scalar, &state.1)?), ("lanes", facts(&mut lanes, &state.2)?)] {
+            for (engine, found) in [("scalar", facts(&mut scalar, &state.1)?), ("lanes", facts(&mut lanes, &state.2)?)]
+            {
                 if found != expected {
-                    return Err(format!("{engine}, game {game}, ply {ply}: expected\n{expected}\nfound\n{found}").into());
+                    return Err(
+                        format!("{engine}, game {game}, ply {ply}: expected\n{expected}\nfound\n{found}").into()
+                    );
                 }
             }
             // At least one game is followed for some plies, however slow.
@@ -103,8 +111,11 @@ fn engines_agree(folder: &Path) -> Result<(), Failed> {
                 slow.legal(&state.0, RoleId(role), &mut moves)?;
                 names.push(slow.move_name(moves[rng.random_range(0..moves.len())]));
             }
-            let (a, b, c) =
-                (joint(&mut slow, &state.0, &names)?, joint(&mut scalar, &state.1, &names)?, joint(&mut lanes, &state.2, &names)?);
+            let (a, b, c) = (
+                joint(&mut slow, &state.0, &names)?,
+                joint(&mut scalar, &state.1, &names)?,
+                joint(&mut lanes, &state.2, &names)?,
+            );
             state = (slow.next(&state.0, &a)?, scalar.next(&state.1, &b)?, lanes.next(&state.2, &c)?);
         }
         if start.elapsed().as_secs() > 2 {
@@ -223,7 +234,9 @@ fn check_fit(what: &str, seen: &[u64], expected: &[u64], n_seen: u32, n_expected
     // Wilson and Hilferty 1931: the cube root of chi-squared over its degrees of freedom is nearly normal.
     let z = ((chi_squared / freedom).cbrt() - (1.0 - 2.0 / (9.0 * freedom))) / (2.0 / (9.0 * freedom)).sqrt();
     if z > 3.7 {
-        return Err(format!("{what}: z = {z:.2}, chi-squared {chi_squared:.1} with {freedom} degrees of freedom").into());
+        return Err(
+            format!("{what}: z = {z:.2}, chi-squared {chi_squared:.1} with {freedom} degrees of freedom").into()
+        );
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ impl Compiled {
                     compiler.gate(&network, gate as usize, phase);
                 }
             }
-            let loops = block.loops.iter().map(|&(gate, wire)| (compiler.wires[gate as usize] >> 1, compiler.wire(wire)));
+            let loops =
+                block.loops.iter().map(|&(gate, wire)| (compiler.wires[gate as usize] >> 1, compiler.wire(wire)));
             let loops = loops.collect();
             let ops = std::mem::take(&mut compiler.open[phase as usize]);
             compiler.segments[phase as usize].push((ops, Some(loops)));
@@ -133,9 +134,11 @@ impl Compiled {
     pub fn n_ops(&self) -> [usize; 3] {
         let count = |segment: &Segment| {
             let parts = segment.parts.iter();
-            parts.map(|part| match part {
-                Part::Straight(program) | Part::Block { program, .. } => program.len(),
-            }).sum()
+            parts
+                .map(|part| match part {
+                    Part::Straight(program) | Part::Block { program, .. } => program.len(),
+                })
+                .sum()
         };
         [count(&self.state), count(&self.goal), count(&self.step)]
     }
@@ -158,11 +161,13 @@ fn phases(network: &Network) -> Vec<Phase> {
 }
 
 type Ops = Vec<Op>;
+/// Operations, with the loops of the block that they make up, if they do.
+type OpenPart = (Ops, Option<Vec<(u32, u32)>>);
 
 struct Compiler {
     wires: Vec<u32>,
     n_slots: u32,
-    segments: [Vec<(Ops, Option<Vec<(u32, u32)>>)>; 3],
+    segments: [Vec<OpenPart>; 3],
     open: [Ops; 3],
     /// The slots of pairs that have been joined, for each phase.
     known: [FxHashMap<(u32, u32), u32>; 3],
@@ -188,7 +193,9 @@ impl Compiler {
     fn and(&mut self, a: u32, b: u32, phase: Phase) -> u32 {
         let pair = (a.min(b), a.max(b));
         // What the state phase has computed is there in the others, too.
-        if let Some(&slot) = self.known[Phase::State as usize].get(&pair).or_else(|| self.known[phase as usize].get(&pair)) {
+        if let Some(&slot) =
+            self.known[Phase::State as usize].get(&pair).or_else(|| self.known[phase as usize].get(&pair))
+        {
             return slot << 1;
         }
         let slot = self.n_slots;

@@ -183,7 +183,12 @@ impl Lanes {
             let mut stuck = Vector::ZERO;
             for moves in &network.moves_of {
                 let range = moves.start as usize..moves.end as usize;
-                let none = self.selector.choose(random, &compiled.legal[range], &mut self.values, compiled.first_move + moves.start);
+                let none = self.selector.choose(
+                    random,
+                    &compiled.legal[range],
+                    &mut self.values,
+                    compiled.first_move + moves.start,
+                );
                 stuck = stuck | none;
             }
             // Step 3. Go on; lanes whose match is over begin the next one instead.
@@ -262,8 +267,10 @@ impl Machine for Lanes {
         self.evaluate_goals();
         let compiled = self.compiled.clone();
         let goals = compiled.network.goals.iter().zip(&compiled.goals);
-        let mut values: Vec<i64> =
-            goals.filter(|(goal, wire)| goal.0 == role.0 && self.wire(**wire).get(lane)).map(|(goal, _)| goal.1).collect();
+        let mut values: Vec<i64> = goals
+            .filter(|(goal, wire)| goal.0 == role.0 && self.wire(**wire).get(lane))
+            .map(|(goal, _)| goal.1)
+            .collect();
         values.sort_unstable();
         values.dedup();
         Ok(values)

@@ -51,7 +51,13 @@ pub(super) struct Selector {
 impl Selector {
     /// Chooses uniformly among the moves whose legality the wires give, and writes the lanes of each move into the slots
     /// from `first_slot` on. Returns the lanes that have no legal move.
-    pub(super) fn choose(&mut self, random: &mut Random, legal: &[u32], values: &mut [Vector], first_slot: u32) -> Vector {
+    pub(super) fn choose(
+        &mut self,
+        random: &mut Random,
+        legal: &[u32],
+        values: &mut [Vector],
+        first_slot: u32,
+    ) -> Vector {
         let wire = |values: &[Vector], wire: u32| {
             let value = values[wire as usize >> 1];
             if wire & 1 == 1 { !value } else { value }

@@ -102,7 +102,9 @@ fn components(ground: &GroundProgram) -> Vec<Vec<u32>> {
             let mut below: Vec<usize> = ground
                 .instances(atom)
                 .flatten()
-                .filter_map(|literal| if let Signal::Atom(other) = literal.signal { Some(other as usize) } else { None })
+                .filter_map(
+                    |literal| if let Signal::Atom(other) = literal.signal { Some(other as usize) } else { None },
+                )
                 .collect();
             below.sort_unstable();
             below.dedup();
@@ -127,7 +129,8 @@ impl Circuit {
         };
         let move_wires: Vec<Wire> = (0..ground.moves.len()).map(move_wire).collect();
         let mut moves_of = vec![Vec::new(); ground.roles.len()];
-        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !knowledge.dead_moves[*chosen]) {
+        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !knowledge.dead_moves[*chosen])
+        {
             moves_of[role as usize].push(move_wires[chosen]);
         }
         let guard = |guards: &Vec<FluentLiteral>| guards.iter().map(|&guard| fluent_wire(knowledge, guard)).collect();
@@ -150,9 +153,8 @@ impl Circuit {
     }
 
     fn component(&mut self, ground: &GroundProgram, component: &[u32], knowledge: &Knowledge) {
-        let depends = |atom: u32, on: u32| {
-            ground.instances(atom).flatten().any(|literal| literal.signal == Signal::Atom(on))
-        };
+        let depends =
+            |atom: u32, on: u32| ground.instances(atom).flatten().any(|literal| literal.signal == Signal::Atom(on));
         if let &[atom] = component
             && !depends(atom, atom)
         {
@@ -180,7 +182,8 @@ impl Circuit {
         let outer = std::mem::take(&mut self.known);
         for (position, &atom) in order.iter().enumerate() {
             let pending = |other: u32| place.get(&other).is_some_and(|&other| other >= position);
-            let wire = self.atom(ground, atom, knowledge, Some(&|other| pending(other).then(|| Wire::of(loops[&other]))));
+            let wire =
+                self.atom(ground, atom, knowledge, Some(&|other| pending(other).then(|| Wire::of(loops[&other]))));
             self.atoms[atom as usize] = wire;
         }
         self.known = outer;
@@ -204,9 +207,7 @@ impl Circuit {
                 let wire = match literal.signal {
                     Signal::Fluent(fluent) => fluent_wire(knowledge, FluentLiteral { fluent, inverted: false }),
                     Signal::Move(chosen) => self.move_wires[chosen as usize],
-                    Signal::Atom(other) => {
-                        cut.and_then(|cut| cut(other)).unwrap_or_else(|| self.atoms[other as usize])
-                    }
+                    Signal::Atom(other) => cut.and_then(|cut| cut(other)).unwrap_or_else(|| self.atoms[other as usize]),
                 };
                 inputs.push(wire.invert_if(literal.negated));
             }
@@ -229,7 +230,8 @@ impl Circuit {
             wires.iter().for_each(|&wire| places.entry(wire).or_default().push(index as u32));
         }
         places.retain(|_, places| places.len() > 1);
-        let mut counts: FxHashMap<Wire, u32> = places.iter().map(|(&wire, places)| (wire, places.len() as u32)).collect();
+        let mut counts: FxHashMap<Wire, u32> =
+            places.iter().map(|(&wire, places)| (wire, places.len() as u32)).collect();
         // The lowest of equally frequent wires goes first, so that the result does not depend on the order of the map.
         let mut heap: BinaryHeap<(u32, Reverse<Wire>)> =
             counts.iter().map(|(&wire, &count)| (count, Reverse(wire))).collect();
@@ -342,13 +344,15 @@ impl Circuit {
         }
         for role in 0..self.moves_of.len() {
             let of_role = |wire: &Wire, circuit: &Circuit| {
-                circuit.moves.contains(&wire.gate()) && circuit.role_of[(wire.gate() - first_move) as usize] == role as u32
+                circuit.moves.contains(&wire.gate())
+                    && circuit.role_of[(wire.gate() - first_move) as usize] == role as u32
             };
             let n_made = wires.iter().filter(|wire| !wire.is_inverted() && of_role(wire, self)).count();
             if n_made > 1 {
                 return false;
             }
-            let excluded: Vec<Wire> = wires.iter().copied().filter(|wire| wire.is_inverted() && of_role(wire, self)).collect();
+            let excluded: Vec<Wire> =
+                wires.iter().copied().filter(|wire| wire.is_inverted() && of_role(wire, self)).collect();
             if n_made == 1 {
                 wires.retain(|wire| excluded.binary_search(wire).is_err());
                 continue;
@@ -412,15 +416,17 @@ impl Circuit {
             let Gate::And(inputs) = &circuit.gates[wire.gate() as usize] else { return None };
             let condition = inputs.iter().copied().find(|&condition| {
                 matches!(circuit.gates[condition.gate() as usize], Gate::Fluent(_))
-                    && inputs.iter().all(|&input| {
-                        input == condition || circuit.implies(input.inverted(), condition, DEPTH)
-                    })
+                    && inputs
+                        .iter()
+                        .all(|&input| input == condition || circuit.implies(input.inverted(), condition, DEPTH))
             })?;
             Some((condition, inputs.iter().copied().filter(|&input| input != condition).collect()))
         };
         let inverted: Vec<Wire> = wires.iter().copied().filter(|wire| wire.is_inverted()).collect();
-        let cases: Vec<(Wire, Wire, Vec<Wire>)> =
-            inverted.iter().filter_map(|&wire| case(self, wire).map(|(condition, rest)| (wire, condition, rest))).collect();
+        let cases: Vec<(Wire, Wire, Vec<Wire>)> = inverted
+            .iter()
+            .filter_map(|&wire| case(self, wire).map(|(condition, rest)| (wire, condition, rest)))
+            .collect();
         for (index, (first, condition, rest)) in cases.iter().enumerate() {
             let opposite = cases[index + 1..].iter().find(|(_, other, _)| *other == condition.inverted());
             if let Some((second, _, other_rest)) = opposite {
@@ -619,7 +625,8 @@ fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> N
     let role_of: Vec<u32> = kept_moves.iter().map(|&chosen| ground.moves[chosen].0).collect();
     let moves_of = (0..roles.len() as u32)
         .map(|role| {
-            role_of.partition_point(|&other| other < role) as u32..role_of.partition_point(|&other| other <= role) as u32
+            role_of.partition_point(|&other| other < role) as u32
+                ..role_of.partition_point(|&other| other <= role) as u32
         })
         .collect();
     let holds_initially: Vec<bool> = {

@@ -189,7 +189,8 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
         _ => {
             let mut machine = rules::reference(rules, Limits::default())?;
             let compiled = Instant::now();
-            let counts = reference_playouts(&mut machine, arguments, &more).map_err(|e| anyhow!(rules::over_budget(rules, &e)))?;
+            let counts = reference_playouts(&mut machine, arguments, &more)
+                .map_err(|e| anyhow!(rules::over_budget(rules, &e)))?;
             (compiled, counts)
         }
     };
