@@ -2,7 +2,7 @@
 
 /// The strongly connected components of a graph given by its successors, each sorted; a component comes after all
 /// components that it has edges to. (Tarjan 1972, with an explicit stack.)
-pub(crate) fn components(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub fn components(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let n = successors.len();
     let (mut order, mut low) = (vec![NEW; n], vec![0; n]);

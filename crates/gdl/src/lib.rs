@@ -8,6 +8,8 @@ pub mod ast;
 pub mod datalog;
 pub mod diagnostic;
 mod graph;
+pub mod ground;
+pub mod normalize;
 mod parse;
 mod print;
 pub mod program;
@@ -16,6 +18,7 @@ pub mod symbol;
 
 pub use datalog::{Database, TermId};
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use graph::components as strongly_connected_components;
 pub use parse::{Form, MAX_DEPTH, decode, detect, parse};
 pub use print::print;
 pub use program::{Program, Relation, resolve};

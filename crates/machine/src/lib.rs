@@ -1,8 +1,11 @@
 //! Playing by the rules: engines that step a game, and what can be done with any of them.
 
+pub mod lanes;
+pub mod network;
 mod perft;
 mod playout;
 mod reference;
+pub mod scalar;
 
 pub use perft::{Perft, perft};
 pub use playout::{Playout, Step, StopReason, playout};

@@ -54,10 +54,7 @@ pub fn perft<M: Machine>(machine: &mut M, depth: u32) -> Result<Vec<Perft>, Exce
 }
 
 /// Calls `visit` with every way to choose one element of each list; never, if a list is empty.
-fn for_each_joint<T: Copy>(
-    lists: &[Vec<T>],
-    mut visit: impl FnMut(&[T]) -> Result<(), Exceeded>,
-) -> Result<(), Exceeded> {
+fn for_each_joint<T: Copy>(lists: &[Vec<T>], mut visit: impl FnMut(&[T]) -> Result<(), Exceeded>) -> Result<(), Exceeded> {
     if lists.iter().any(Vec::is_empty) {
         return Ok(());
     }

@@ -74,3 +74,12 @@ impl Rules {
         if stem == "rules" { parent.unwrap_or(stem) } else { stem }
     }
 }
+
+/// The network of the rules, or why there is none.
+pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, String> {
+    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+        .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
+    let network = machine::network::build(ground)
+        .map_err(|failure| format!("`{}` makes no useful network: {failure}", rules.source.name()))?;
+    Ok(Arc::new(network))
+}

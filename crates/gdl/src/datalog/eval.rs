@@ -180,6 +180,14 @@ impl<'a> Evaluation<'a> {
         self.solve(steps, None, Purpose::Derive).map(|_| ())
     }
 
+    /// Appends the answers to a call to `rows` and returns their number.
+    pub(super) fn answer(mut self, procedure: usize, key: &[TermId], rows: &mut Vec<TermId>) -> Outcome<usize> {
+        let call = self.call(procedure, key)?;
+        let answers = &self.memos[procedure].calls[call].answers;
+        (0..answers.len()).for_each(|index| rows.extend_from_slice(answers.row(index)));
+        Ok(answers.len())
+    }
+
     /// Runs the steps, then the rest, once for each solution. Steps that bind variables call this again for what follows
     /// them, so it nests as deep as a rule has such steps.
     fn solve<'r>(&mut self, mut steps: &'r [Step], mut rest: Option<&Rest<'r>>, purpose: Purpose) -> Outcome<Flow> {

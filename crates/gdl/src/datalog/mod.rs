@@ -214,6 +214,8 @@ pub struct Database {
     unplanned: Vec<usize>,
     memos: Vec<Memo>,
     tabling: Tabling,
+    /// Whether a table may have changed since the procedures' indices were brought up to date.
+    procedures_stale: bool,
     work: u64,
     n_facts: usize,
 }
@@ -255,6 +257,7 @@ impl Database {
             unplanned: Vec::new(),
             memos: Vec::new(),
             tabling: Tabling::default(),
+            procedures_stale: false,
             work: 0,
             n_facts: 0,
             program: program.clone(),
@@ -532,6 +535,7 @@ impl Database {
     /// Drops the facts that depend on what is about to change.
     fn forget(&mut self, level: Level) {
         self.work = 0;
+        self.procedures_stale = true;
         for table in 0..self.tables.len() {
             if self.levels[table] >= level {
                 self.reset_table(table);
@@ -568,6 +572,69 @@ impl Database {
         Ok(())
     }
 
+    /// Finds the facts of these relations on demand from now on, as [`Database::solve`] does; for relations that nobody
+    /// asks for as a whole.
+    pub fn find_on_demand(&mut self, relations: impl IntoIterator<Item = Relation>) {
+        for relation in relations {
+            if let Some(&table) = self.relations.get(&relation) {
+                self.change_mode(table, Mode::OnDemand);
+            }
+        }
+    }
+
+    /// Derives the whole relation and all it depends on as tables, however large.
+    pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
+        if let Some(&table) = self.relations.get(&relation) {
+            for &group in self.needs(table).iter() {
+                if let Some(&table) = self.groups[group].tables.first() {
+                    self.want_all(table);
+                }
+            }
+        }
+        self.evaluate(relation).map(|_| ())
+    }
+
+    /// Appends to `rows` the facts of a relation that is found on demand and whose first arguments are `key`: for each
+    /// fact its remaining arguments, one after another. Returns their number.
+    pub fn solve(&mut self, relation: Relation, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Exceeded> {
+        let Some(&table) = self.relations.get(&relation) else { return Ok(0) };
+        let known: Vec<bool> = (0..relation.arity as usize).map(|index| index < key.len()).collect();
+        loop {
+            self.evaluate_below(table)?;
+            let procedure = self.procedure(table, &known).expect("the relation is found on demand");
+            let outcome = self.answer(procedure, key, rows);
+            // Nobody else calls this procedure, so what it found need not be remembered.
+            self.memos[procedure].clear();
+            match outcome {
+                Ok(count) => return Ok(count),
+                Err(broken) => self.recover(broken)?,
+            }
+        }
+    }
+
+    fn answer(&mut self, procedure: usize, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Broken> {
+        self.plan_procedures()?;
+        self.catch_up_procedures();
+        Evaluation {
+            tables: &self.tables,
+            terms: &mut self.terms,
+            procedures: &self.procedures,
+            memos: &mut self.memos,
+            newest: &|_| 0..0,
+            rule: RuleId(0),
+            sink: Sink::Table { table: self.procedures[procedure].table, head: &[] },
+            fresh: &mut Rows::new(0),
+            fresh_limit: usize::MAX,
+            limits: &self.limits,
+            interrupt: self.interrupt.as_deref(),
+            n_facts: self.n_facts,
+            work: &mut self.work,
+            frame: Frame::default(),
+            tabling: &mut self.tabling,
+        }
+        .answer(procedure, key, rows)
+    }
+
     /// How many facts are held.
     pub fn n_facts(&self) -> usize {
         self.n_facts
@@ -576,46 +643,60 @@ impl Database {
     /// Derives all facts of a relation and returns its table.
     fn evaluate(&mut self, relation: Relation) -> Result<Option<usize>, Exceeded> {
         let Some(&table) = self.relations.get(&relation) else { return Ok(None) };
-        // Who asks for all facts wants a complete table.
+        self.want_all(table);
+        self.evaluate_below(table)?;
+        Ok(Some(table))
+    }
+
+    /// Makes sure that the table will be a complete one.
+    fn want_all(&mut self, table: usize) {
         match self.modes[table] {
             Mode::OnDemand => self.change_mode(table, Mode::AlwaysComplete),
             Mode::Complete => self.set_mode(table, Mode::AlwaysComplete),
             Mode::AlwaysComplete => {}
         }
+    }
+
+    /// Evaluates all groups that a table needs, those of its own rules included.
+    fn evaluate_below(&mut self, table: usize) -> Result<(), Exceeded> {
         let needs = self.needs(table);
         let mut index = 0;
         while let Some(&needed) = needs.get(index) {
+            index += 1;
             if !self.groups[needed].done {
                 match self.evaluate_group(needed) {
                     Ok(()) => self.groups[needed].done = true,
-                    Err(Broken::Exceeded(resource, limit, rule)) => {
-                        // Calls that were under way must not be taken for answered ones.
-                        self.memos.iter_mut().for_each(Memo::clear);
-                        self.tabling = Tabling::default();
-                        return Err(Exceeded { resource, limit, rule });
-                    }
-                    Err(Broken::TooLarge { table }) => {
-                        self.change_mode(table, Mode::OnDemand);
+                    Err(broken) => {
+                        self.recover(broken)?;
                         index = 0;
-                        continue;
-                    }
-                    Err(Broken::TooDeep { table }) => {
-                        self.change_mode(table, Mode::AlwaysComplete);
-                        index = 0;
-                        continue;
                     }
                 }
             }
-            index += 1;
         }
-        Ok(Some(table))
+        Ok(())
+    }
+
+    /// After an evaluation that broke off: finds the facts of the table that was the reason in another way, if there is
+    /// one. The evaluation must be started again.
+    fn recover(&mut self, broken: Broken) -> Result<(), Exceeded> {
+        match broken {
+            Broken::Exceeded(resource, limit, rule) => {
+                // Calls that were under way must not be taken for answered ones.
+                self.memos.iter_mut().for_each(Memo::clear);
+                self.tabling = Tabling::default();
+                return Err(Exceeded { resource, limit, rule });
+            }
+            Broken::TooLarge { table } => self.change_mode(table, Mode::OnDemand),
+            Broken::TooDeep { table } => self.change_mode(table, Mode::AlwaysComplete),
+        }
+        Ok(())
     }
 
     /// Changes how the facts of a table, and of all tables in a recursion with it, are found. What was derived from them
     /// stays true; plans that read them are out of date.
     fn change_mode(&mut self, table: usize, mode: Mode) {
         self.set_mode(table, mode);
-        let group = self.groups_of[table][0];
+        let Some(&group) = self.groups_of[table].first() else { return };
         self.groups[group].done = false;
         self.memos.iter_mut().for_each(Memo::clear);
         self.tabling = Tabling::default();
@@ -646,6 +727,7 @@ impl Database {
         let (rows, facts) = (&mut self.tables[table], &self.facts[table]);
         self.n_facts = self.n_facts + facts.len() - rows.rows.len();
         rows.clear();
+        self.procedures_stale = true;
         (0..facts.len()).for_each(|index| _ = rows.rows.insert(facts.row(index)));
     }
 
@@ -717,10 +799,11 @@ impl Database {
         occurrence: Option<usize>,
         newest: &dyn Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<(), Broken> {
-        let n_procedures = if self.rules[rule].calls { self.procedures.len() } else { 0 };
-        self.spend(1 + n_procedures, self.rules[rule].rule)?;
-        if n_procedures > 0 {
+        self.spend(1, self.rules[rule].rule)?;
+        if self.rules[rule].calls {
             self.plan_procedures()?;
+            let n_procedures = if self.procedures_stale { self.procedures.len() } else { 0 };
+            self.spend(n_procedures, self.rules[rule].rule)?;
             self.catch_up_procedures();
         }
         let planned = std::mem::replace(&mut self.rules[rule], Planned::new(RuleId(0), 0));
@@ -754,6 +837,7 @@ impl Database {
         .run(steps, self.program.rules[planned.rule.0 as usize].variables.len());
         self.rules[rule] = planned;
         self.n_facts += fresh.len() + (self.tabling.n_answers() - n_answers);
+        self.procedures_stale |= fresh.len() > 0;
         self.tables[table].rows.absorb(&mut fresh);
         outcome
     }
@@ -769,9 +853,11 @@ impl Database {
         }
     }
 
-    /// Brings the indices that procedures read up to date. What procedures read is complete before they are called,
-    /// so this is needed only after a table has changed.
+    /// Brings the indices that procedures read up to date.
     fn catch_up_procedures(&mut self) {
+        if !std::mem::take(&mut self.procedures_stale) {
+            return;
+        }
         let procedures = std::mem::take(&mut self.procedures);
         for clause in procedures.iter().flat_map(|procedure| &procedure.clauses) {
             self.catch_up(&clause.steps);
@@ -865,6 +951,7 @@ impl Database {
                 clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
             }
             self.procedures[number].clauses = clauses;
+            self.procedures_stale = true;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod bench;
 mod perft;
 mod trace;
 
@@ -11,11 +12,13 @@ use clap::Subcommand;
 pub(crate) enum Command {
     Trace(trace::Trace),
     Perft(perft::Perft),
+    Bench(bench::Bench),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
     }
 }

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
+use machine::lanes::{self, Lanes};
+use machine::scalar::{self, Scalar};
 use machine::{Limits, Machine, RoleId, StopReason};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -40,10 +42,25 @@ pub(crate) struct Trace {
     engine: Engine,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// Evaluates the rules as they stand; slow, and right by definition
     Reference,
+    /// The rules as a network, updated by what changes
+    Scalar,
+    /// The network over 512 states at once
+    Lanes,
+}
+
+impl Engine {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Reference => "reference",
+            Engine::Scalar => "scalar",
+            Engine::Lanes => "lanes",
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,17 +97,20 @@ struct End<'a> {
 
 pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
-    let Engine::Reference = arguments.engine;
-    let mut machine = rules::reference(&rules, Limits::default())?;
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let game = rules.game_name();
-    let outcome = match &arguments.moves {
-        Some(file) => follow(&mut machine, &game, file, &mut out),
-        None => (0..arguments.games).try_for_each(|index| {
-            random_match(&mut machine, &game, arguments.seed.wrapping_add(index), arguments.cap, &mut out)
-        }),
+    let mut reference = rules::reference(&rules, Limits::default())?;
+    let outcome = match arguments.engine {
+        Engine::Reference => trace(&mut reference, &rules, &arguments),
+        Engine::Scalar | Engine::Lanes => match rules::network(&rules) {
+            Ok(network) if matches!(arguments.engine, Engine::Scalar) => {
+                trace(&mut Scalar::new(scalar::Compiled::new(network)), &rules, &arguments)
+            }
+            Ok(network) => trace(&mut Lanes::new(lanes::Compiled::new(network)), &rules, &arguments),
+            Err(why) => {
+                eprintln!("note: {why}; the reference engine answers instead");
+                trace(&mut reference, &rules, &arguments)
+            }
+        },
     };
-    out.flush()?;
     outcome.map_err(|error| match error.downcast_ref::<machine::Exceeded>() {
         Some(exceeded) => anyhow!(rules::over_budget(&rules, exceeded)),
         None => error,
@@ -98,13 +118,22 @@ pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn random_match<M: Machine>(
-    machine: &mut M,
-    game: &str,
-    seed: u64,
-    cap: u32,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
+fn trace<M: Machine>(machine: &mut M, rules: &rules::Rules, arguments: &Trace) -> anyhow::Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let game = rules.game_name();
+    match &arguments.moves {
+        Some(file) => follow(machine, &game, file, &mut out)?,
+        None => {
+            for index in 0..arguments.games {
+                random_match(machine, &game, arguments.seed.wrapping_add(index), arguments.cap, &mut out)?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn random_match<M: Machine>(machine: &mut M, game: &str, seed: u64, cap: u32, out: &mut impl Write) -> anyhow::Result<()> {
     let roles = machine.roles().to_vec();
     write_line(out, &Header { r#type: "header".into(), game: game.into(), seed, cap, roles })?;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);

@@ -1,0 +1,290 @@
+//! The lane machine: 512 states at once, one bit each.
+//!
+//! The network is cut into two-input gates and evaluated over vectors of bits, lane by lane a different game. Random
+//! playouts run without any loop over single states: legal moves are counted in bit-sliced numbers, a uniform index is
+//! drawn by bit-sliced rejection sampling, and one pass over the moves finds the chosen one in every lane. A lane whose
+//! game is over starts the next one at once.
+
+mod compile;
+mod select;
+pub mod simd;
+
+use std::sync::Arc;
+
+pub use compile::Compiled;
+pub use simd::{Kernel, LANES, Vector};
+
+use crate::network::{Network, Wire};
+use crate::{Exceeded, Machine, RoleId};
+use compile::{Part, Segment};
+use select::{Random, Selector};
+
+/// 512 positions of one game, and what a thread needs to step them.
+pub struct Lanes {
+    compiled: Arc<Compiled>,
+    kernel: Kernel,
+    values: Vec<Vector>,
+    next: Vec<Vector>,
+    selector: Selector,
+}
+
+/// What random playouts found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Matches that ended in a terminal state.
+    pub n_playouts: u64,
+    /// Matches that were given up: too long, or a role without a legal move.
+    pub n_given_up: u64,
+    /// Joint moves made in matches that ended.
+    pub n_plies: u64,
+    /// Joint moves made in all.
+    pub n_states: u64,
+    /// How many ended matches had each length; the last entry counts all that were at least as long.
+    pub lengths: Vec<u64>,
+    /// How often each goal of [`Network::goals`] held at the end of a match.
+    pub goals: Vec<u64>,
+}
+
+impl Lanes {
+    /// A machine with every lane in the initial state.
+    pub fn new(compiled: Arc<Compiled>) -> Lanes {
+        Lanes::with_kernel(compiled, Kernel::detect())
+    }
+
+    /// The same with a given kernel.
+    pub fn with_kernel(compiled: Arc<Compiled>, kernel: Kernel) -> Lanes {
+        let mut lanes = Lanes {
+            kernel,
+            values: vec![Vector::ZERO; compiled.n_slots],
+            next: vec![Vector::ZERO; compiled.network.fluents.len()],
+            selector: Selector::default(),
+            compiled,
+        };
+        lanes.reset(Vector::ONES);
+        lanes
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.compiled.network
+    }
+
+    /// Puts some lanes into the initial state.
+    pub fn reset(&mut self, which: Vector) {
+        for (fluent, &holds) in self.compiled.network.initial.iter().enumerate() {
+            let value = if holds { which } else { Vector::ZERO };
+            self.values[1 + fluent] = self.values[1 + fluent].blend(which, value);
+        }
+    }
+
+    /// Puts a lane into a state, given one bit for each fluent.
+    pub fn load(&mut self, lane: usize, bits: &[u64]) {
+        for fluent in 0..self.compiled.network.fluents.len() {
+            self.values[1 + fluent].set(lane, bits[fluent / 64] >> (fluent % 64) & 1 == 1);
+        }
+    }
+
+    /// The state of a lane, one bit for each fluent.
+    pub fn store(&self, lane: usize) -> Box<[u64]> {
+        let n_fluents = self.compiled.network.fluents.len();
+        let mut bits = vec![0; n_fluents.div_ceil(64)].into_boxed_slice();
+        for fluent in (0..n_fluents).filter(|fluent| self.values[1 + fluent].get(lane)) {
+            bits[fluent / 64] |= 1 << (fluent % 64);
+        }
+        bits
+    }
+
+    /// The lanes in which a fluent holds.
+    pub fn fluent(&self, fluent: u32) -> Vector {
+        self.values[1 + fluent as usize]
+    }
+
+    /// Evaluates legality and the end of the game in every lane's current state.
+    pub fn evaluate(&mut self) {
+        let compiled = self.compiled.clone();
+        self.run(&compiled.state);
+    }
+
+    /// Evaluates the goals; after [`Lanes::evaluate`].
+    pub fn evaluate_goals(&mut self) {
+        let compiled = self.compiled.clone();
+        self.run(&compiled.goal);
+    }
+
+    /// The lanes in which a wire of the network is true, among those evaluated: legal moves and the end of the game after
+    /// [`Lanes::evaluate`], goals after [`Lanes::evaluate_goals`].
+    pub fn lanes_where(&self, wire: Wire) -> Vector {
+        self.wire(self.compiled.wire(wire))
+    }
+
+    fn wire(&self, wire: u32) -> Vector {
+        let value = self.values[wire as usize >> 1];
+        if wire & 1 == 1 { !value } else { value }
+    }
+
+    /// Sets the lanes in which a move is made.
+    pub fn set_move(&mut self, chosen: u32, which: Vector) {
+        let slot = self.compiled.move_slot(chosen);
+        self.values[slot] = which;
+    }
+
+    /// Goes to the next state in every lane, by the moves that are set; after [`Lanes::evaluate`].
+    pub fn advance(&mut self) {
+        let compiled = self.compiled.clone();
+        self.run(&compiled.step);
+        for (fluent, &wire) in compiled.next.iter().enumerate() {
+            self.next[fluent] = self.wire(wire);
+        }
+        self.values[1..1 + self.next.len()].copy_from_slice(&self.next);
+    }
+
+    fn run(&mut self, segment: &Segment) {
+        for part in &segment.parts {
+            match part {
+                Part::Straight(program) => self.kernel.run(program, &mut self.values),
+                Part::Block { program, loops } => {
+                    loops.iter().for_each(|&(slot, _)| self.values[slot as usize] = Vector::ZERO);
+                    loop {
+                        self.kernel.run(program, &mut self.values);
+                        let mut changed = false;
+                        for &(slot, wire) in loops {
+                            let value = self.wire(wire);
+                            changed |= self.values[slot as usize] != value;
+                            self.values[slot as usize] = value;
+                        }
+                        if !changed {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Plays random matches in all lanes until `n_states` joint moves have been made in all, each role choosing
+    /// uniformly among its legal moves; a match longer than `cap` is given up. Lanes go on where the last call left them.
+    pub fn playouts(&mut self, random: &mut Random, plies: &mut [u32; LANES], cap: u32, n_states: u64) -> Tally {
+        let compiled = self.compiled.clone();
+        let network = &compiled.network;
+        let mut tally =
+            Tally { lengths: vec![0; cap as usize + 1], goals: vec![0; network.goals.len()], ..Tally::default() };
+        while tally.n_states < n_states {
+            self.evaluate();
+            // Step 1. Score the lanes whose match is over.
+            let over = self.wire(compiled.terminal);
+            if !over.is_zero() {
+                self.evaluate_goals();
+                for (count, &wire) in tally.goals.iter_mut().zip(&compiled.goals) {
+                    *count += u64::from((self.wire(wire) & over).count());
+                }
+                tally.n_playouts += u64::from(over.count());
+            }
+            // Step 2. Choose a move for each role.
+            let mut stuck = Vector::ZERO;
+            for moves in &network.moves_of {
+                let range = moves.start as usize..moves.end as usize;
+                let none = self.selector.choose(random, &compiled.legal[range], &mut self.values, compiled.first_move + moves.start);
+                stuck = stuck | none;
+            }
+            // Step 3. Go on; lanes whose match is over begin the next one instead.
+            self.advance();
+            let mut fresh = over | stuck;
+            tally.n_given_up += u64::from((stuck & !over).count());
+            tally.n_states += LANES as u64 - u64::from(fresh.count());
+            for (lane, ply) in plies.iter_mut().enumerate() {
+                if fresh.get(lane) {
+                    if over.get(lane) {
+                        tally.n_plies += u64::from(*ply);
+                        tally.lengths[(*ply).min(cap) as usize] += 1;
+                    }
+                    *ply = 0;
+                } else {
+                    *ply += 1;
+                    if *ply > cap {
+                        *ply = 0;
+                        fresh.set(lane, true);
+                        tally.n_given_up += 1;
+                    }
+                }
+            }
+            if !fresh.is_zero() {
+                self.reset(fresh);
+            }
+        }
+        tally
+    }
+}
+
+/// A generator for lane playouts.
+pub fn random(seed: u64) -> Random {
+    Random::new(seed)
+}
+
+impl Machine for Lanes {
+    type State = Box<[u64]>;
+    type Move = u32;
+
+    fn roles(&self) -> &[String] {
+        &self.compiled.network.roles
+    }
+
+    fn initial(&mut self) -> Result<Self::State, Exceeded> {
+        self.reset(Vector::ONES);
+        Ok(self.store(0))
+    }
+
+    fn legal(&mut self, state: &Self::State, role: RoleId, moves: &mut Vec<u32>) -> Result<(), Exceeded> {
+        let lane = self.visit(state);
+        let compiled = self.compiled.clone();
+        let range = compiled.network.moves_of[role.0 as usize].clone();
+        moves.extend(range.filter(|&chosen| self.wire(compiled.legal[chosen as usize]).get(lane)));
+        Ok(())
+    }
+
+    fn next(&mut self, state: &Self::State, joint: &[u32]) -> Result<Self::State, Exceeded> {
+        let lane = self.visit(state);
+        for chosen in 0..self.compiled.network.moves.len() as u32 {
+            let mut which = Vector::ZERO;
+            which.set(lane, joint.contains(&chosen));
+            self.set_move(chosen, which);
+        }
+        self.advance();
+        Ok(self.store(lane))
+    }
+
+    fn is_terminal(&mut self, state: &Self::State) -> Result<bool, Exceeded> {
+        let lane = self.visit(state);
+        Ok(self.wire(self.compiled.terminal).get(lane))
+    }
+
+    fn goals(&mut self, state: &Self::State, role: RoleId) -> Result<Vec<i64>, Exceeded> {
+        let lane = self.visit(state);
+        self.evaluate_goals();
+        let compiled = self.compiled.clone();
+        let goals = compiled.network.goals.iter().zip(&compiled.goals);
+        let mut values: Vec<i64> =
+            goals.filter(|(goal, wire)| goal.0 == role.0 && self.wire(**wire).get(lane)).map(|(goal, _)| goal.1).collect();
+        values.sort_unstable();
+        values.dedup();
+        Ok(values)
+    }
+
+    fn fluents(&self, state: &Self::State) -> Vec<String> {
+        self.compiled.network.fluent_names(state)
+    }
+
+    fn move_name(&self, chosen: u32) -> String {
+        self.compiled.network.name(self.compiled.network.moves[chosen as usize])
+    }
+}
+
+impl Lanes {
+    /// Evaluates one state, in a lane that depends on the state, so that every lane has its turn.
+    fn visit(&mut self, state: &[u64]) -> usize {
+        let mixed = state.iter().fold(0u64, |mixed, &word| (mixed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let lane = (mixed >> 40) as usize % LANES;
+        self.load(lane, state);
+        self.evaluate();
+        lane
+    }
+}

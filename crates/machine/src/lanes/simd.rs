@@ -1,0 +1,225 @@
+//! The kernel of the lane machine: a straight run of two-input gates over vectors of bits.
+//!
+//! This is the one module of the project with unsafe code. It holds the same loop three times, compiled for AVX-512,
+//! for AVX2 and for any processor; which one runs is decided once, when the program starts. Two things are unsafe
+//! here: calling a function that was compiled for instructions the processor might lack, and leaving out the bounds
+//! checks of the loop. Both are safe because of what [`Kernel::detect`] and [`Program::new`] check.
+
+#![allow(unsafe_code)]
+
+/// How many states are evaluated at once.
+pub const LANES: usize = 512;
+
+/// One bit for each lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Vector(pub [u64; LANES / 64]);
+
+impl Vector {
+    /// No lane.
+    pub const ZERO: Vector = Vector([0; LANES / 64]);
+    /// Every lane.
+    pub const ONES: Vector = Vector([!0; LANES / 64]);
+
+    /// Whether no lane is set.
+    #[inline(always)]
+    pub fn is_zero(&self) -> bool {
+        self.0.iter().fold(0, |all, word| all | word) == 0
+    }
+
+    /// How many lanes are set.
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether a lane is set.
+    pub fn get(&self, lane: usize) -> bool {
+        self.0[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    /// Sets or clears a lane.
+    pub fn set(&mut self, lane: usize, value: bool) {
+        let bit = 1 << (lane % 64);
+        if value { self.0[lane / 64] |= bit } else { self.0[lane / 64] &= !bit }
+    }
+
+    /// Applies `combine` word by word.
+    #[inline(always)]
+    pub fn zip(self, other: Vector, combine: impl Fn(u64, u64) -> u64) -> Vector {
+        let mut result = self;
+        for (word, &more) in result.0.iter_mut().zip(&other.0) {
+            *word = combine(*word, more);
+        }
+        result
+    }
+
+    /// Where `mask` is set, `other`, elsewhere `self`.
+    #[inline(always)]
+    pub fn blend(self, mask: Vector, other: Vector) -> Vector {
+        let mut result = self;
+        for (index, word) in result.0.iter_mut().enumerate() {
+            *word = *word & !mask.0[index] | other.0[index] & mask.0[index];
+        }
+        result
+    }
+}
+
+macro_rules! bit_operators {
+    ($($trait:ident $method:ident $operator:tt),*) => {$(
+        impl std::ops::$trait for Vector {
+            type Output = Vector;
+            #[inline(always)]
+            fn $method(self, other: Vector) -> Vector {
+                self.zip(other, |left, right| left $operator right)
+            }
+        }
+    )*};
+}
+
+bit_operators!(BitAnd bitand &, BitOr bitor |, BitXor bitxor ^);
+
+impl std::ops::Not for Vector {
+    type Output = Vector;
+    #[inline(always)]
+    fn not(self) -> Vector {
+        self.zip(self, |word, _| !word)
+    }
+}
+
+/// A conjunction of two values, each possibly inverted: twice the value's slot, plus one if inverted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// The first input.
+    pub a: u32,
+    /// The second input.
+    pub b: u32,
+    /// The slot of the result.
+    pub to: u32,
+}
+
+/// Gates in an order in which they can be evaluated, checked to stay inside their slots.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    ops: Vec<Op>,
+    n_slots: usize,
+}
+
+impl Program {
+    /// A program over `n_slots` slots.
+    ///
+    /// # Panics
+    /// If an operation reads or writes outside of them.
+    pub fn new(ops: Vec<Op>, n_slots: usize) -> Program {
+        let inside = |op: &Op| [op.a >> 1, op.b >> 1, op.to].iter().all(|&slot| (slot as usize) < n_slots);
+        assert!(ops.iter().all(inside), "operations stay inside their slots");
+        Program { ops, n_slots }
+    }
+
+    /// How many operations there are.
+    pub fn len(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+}
+
+/// Which version of the loop runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// For any processor.
+    Portable,
+    /// 256 bits at a time.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512 bits at a time.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Kernel {
+    /// The best one for this processor.
+    pub fn detect() -> Kernel {
+        Kernel::available().pop().expect("the portable kernel is always available")
+    }
+
+    /// Every kernel that this processor can run, the best last.
+    pub fn available() -> Vec<Kernel> {
+        #[allow(unused_mut)]
+        let mut kernels = vec![Kernel::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx2") {
+                kernels.push(Kernel::Avx2);
+            }
+            if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512vl") {
+                kernels.push(Kernel::Avx512);
+            }
+        }
+        kernels
+    }
+
+    /// A short name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => "avx512",
+        }
+    }
+
+    /// Runs a program.
+    ///
+    /// # Panics
+    /// If there are fewer values than the program has slots.
+    pub fn run(self, program: &Program, values: &mut [Vector]) {
+        assert!(values.len() >= program.n_slots, "a value for each slot");
+        match self {
+            // SAFETY: the program stays inside its slots, and there is a value for each.
+            Kernel::Portable => unsafe { run(&program.ops, values) },
+            // SAFETY: as above; and this kernel is made by `available` only where the processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => unsafe { run_avx2(&program.ops, values) },
+            // SAFETY: as above, with AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => unsafe { run_avx512(&program.ops, values) },
+        }
+    }
+}
+
+/// # Safety
+/// Every operation reads and writes inside `values`.
+#[inline(always)]
+unsafe fn run(ops: &[Op], values: &mut [Vector]) {
+    for op in ops {
+        // SAFETY: promised by the caller.
+        let (a, b) = unsafe { (*values.get_unchecked(op.a as usize >> 1), *values.get_unchecked(op.b as usize >> 1)) };
+        // All ones to invert, without a branch.
+        let (invert_a, invert_b) = (u64::from(op.a & 1).wrapping_neg(), u64::from(op.b & 1).wrapping_neg());
+        let result = a.zip(b, |a, b| (a ^ invert_a) & (b ^ invert_b));
+        // SAFETY: promised by the caller.
+        unsafe { *values.get_unchecked_mut(op.to as usize) = result };
+    }
+}
+
+/// # Safety
+/// As [`run`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn run_avx2(ops: &[Op], values: &mut [Vector]) {
+    // SAFETY: promised by the caller.
+    unsafe { run(ops, values) }
+}
+
+/// # Safety
+/// As [`run`], on a processor with AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
+unsafe fn run_avx512(ops: &[Op], values: &mut [Vector]) {
+    // SAFETY: promised by the caller.
+    unsafe { run(ops, values) }
+}

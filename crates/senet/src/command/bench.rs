@@ -1,0 +1,205 @@
+//! `senet bench`: how fast a game runs.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use clap::Args;
+use machine::lanes::{self, LANES, Lanes};
+use machine::scalar::{self, Scalar};
+use machine::{Limits, Reference};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use serde::Serialize;
+
+use super::trace::Engine;
+use crate::rules::{self, Rules};
+
+/// Measures random playouts from the initial state to the end, on one thread
+///
+/// Examples:
+///   senet bench connect-four                        all engines
+///   senet bench reversi --engine lanes --seconds 10 --json
+///   senet bench --all --seconds 1                   the whole library, as a table
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Bench {
+    /// Rule files
+    #[arg(required = true)]
+    rules: Vec<String>,
+    /// The engine to measure; all of them by default
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+    /// How long to measure each engine
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// The longest match, in joint moves; longer ones are given up
+    #[arg(long, default_value_t = 1000)]
+    cap: u32,
+    /// Chooses the moves
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Prints one JSON object for each game and engine
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Measurement {
+    game: String,
+    engine: &'static str,
+    /// Why the engine could not run the game.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+    playouts_per_second: f64,
+    states_per_second: f64,
+    playouts: u64,
+    states: u64,
+    given_up: u64,
+    seconds: f64,
+    compile_seconds: f64,
+    fluents: usize,
+    moves: usize,
+    gates: usize,
+    edges: usize,
+    /// Two-input gates: legality and end, goals, next state.
+    ops: Option<[usize; 3]>,
+    bytes: usize,
+}
+
+pub(crate) fn run(arguments: Bench) -> anyhow::Result<ExitCode> {
+    if !arguments.json {
+        println!(
+            "{:<26} {:<9} {:>12} {:>13} {:>9} {:>9} {:>10} {:>8}",
+            "game", "engine", "playouts/s", "states/s", "compile s", "gates", "edges", "MiB"
+        );
+    }
+    for name in &arguments.rules {
+        let rules = rules::read(name)?;
+        let engines = [Engine::Reference, Engine::Scalar, Engine::Lanes];
+        for engine in engines.into_iter().filter(|&engine| arguments.engine.is_none_or(|wanted| wanted == engine)) {
+            let measurement = measure(&rules, engine, &arguments)?;
+            if arguments.json {
+                println!("{}", serde_json::to_string(&measurement)?);
+            } else {
+                print_row(&measurement);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_row(row: &Measurement) {
+    if let Some(failure) = &row.failure {
+        println!("{:<26} {:<9} {failure}", row.game, row.engine);
+        return;
+    }
+    println!(
+        "{:<26} {:<9} {:>12.0} {:>13.0} {:>9.3} {:>9} {:>10} {:>8.1}",
+        row.game,
+        row.engine,
+        row.playouts_per_second,
+        row.states_per_second,
+        row.compile_seconds,
+        row.gates,
+        row.edges,
+        row.bytes as f64 / f64::from(1 << 20)
+    );
+}
+
+/// Playouts, joint moves and matches given up.
+type Counts = (u64, u64, u64);
+
+fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<Measurement> {
+    let start = Instant::now();
+    let mut result = Measurement {
+        game: rules.game_name(),
+        engine: engine.name(),
+        failure: None,
+        playouts_per_second: 0.0,
+        states_per_second: 0.0,
+        playouts: 0,
+        states: 0,
+        given_up: 0,
+        seconds: 0.0,
+        compile_seconds: 0.0,
+        fluents: 0,
+        moves: 0,
+        gates: 0,
+        edges: 0,
+        ops: None,
+        bytes: 0,
+    };
+    let time = Duration::from_secs_f64(arguments.seconds);
+    let network = match engine {
+        Engine::Reference => None,
+        _ => match rules::network(rules) {
+            Ok(network) => Some(network),
+            Err(why) => {
+                result.failure = Some(why);
+                return Ok(result);
+            }
+        },
+    };
+    if let Some(network) = &network {
+        (result.fluents, result.moves) = (network.fluents.len(), network.moves.len());
+        (result.gates, result.edges, result.bytes) = (network.n_gates(), network.n_edges(), network.bytes());
+    }
+    let (compiled, counts): (Instant, Counts) = match (engine, network) {
+        (Engine::Scalar, Some(network)) => {
+            let mut machine = Scalar::new(scalar::Compiled::new(network));
+            let compiled = Instant::now();
+            let mut rng = Pcg64Mcg::seed_from_u64(arguments.seed);
+            let (mut playouts, mut states, mut given_up) = (0, 0, 0);
+            while compiled.elapsed() < time {
+                for _ in 0..16 {
+                    let (plies, ended) = machine.random_match(&mut rng, arguments.cap);
+                    states += u64::from(plies);
+                    if ended { playouts += 1 } else { given_up += 1 }
+                }
+            }
+            (compiled, (playouts, states, given_up))
+        }
+        (Engine::Lanes, Some(network)) => {
+            let lanes = lanes::Compiled::new(network);
+            result.ops = Some(lanes.n_ops());
+            let mut machine = Lanes::new(lanes);
+            let mut random = lanes::random(arguments.seed);
+            let mut plies = [0; LANES];
+            let compiled = Instant::now();
+            let (mut playouts, mut states, mut given_up) = (0, 0, 0);
+            while compiled.elapsed() < time {
+                let tally = machine.playouts(&mut random, &mut plies, arguments.cap, 20_000);
+                playouts += tally.n_playouts;
+                states += tally.n_states;
+                given_up += tally.n_given_up;
+            }
+            (compiled, (playouts, states, given_up))
+        }
+        _ => {
+            let mut machine = rules::reference(rules, Limits::default())?;
+            let compiled = Instant::now();
+            let counts = reference_playouts(&mut machine, arguments, time).map_err(|e| anyhow!(rules::over_budget(rules, &e)))?;
+            (compiled, counts)
+        }
+    };
+    let seconds = compiled.elapsed().as_secs_f64();
+    (result.playouts, result.states, result.given_up) = counts;
+    result.seconds = seconds;
+    result.compile_seconds = (compiled - start).as_secs_f64();
+    result.playouts_per_second = result.playouts as f64 / seconds;
+    result.states_per_second = result.states as f64 / seconds;
+    Ok(result)
+}
+
+fn reference_playouts(machine: &mut Reference, arguments: &Bench, time: Duration) -> Result<Counts, machine::Exceeded> {
+    let start = Instant::now();
+    let mut rng = Pcg64Mcg::seed_from_u64(arguments.seed);
+    let (mut playouts, mut states, mut given_up) = (0, 0, 0);
+    while start.elapsed() < time {
+        let result = machine::playout(machine, &mut rng, arguments.cap, |_, _| Ok(()))?;
+        states += u64::from(result.n_plies);
+        if result.stop == machine::StopReason::Terminal { playouts += 1 } else { given_up += 1 }
+    }
+    Ok((playouts, states, given_up))
+}
