@@ -160,7 +160,9 @@ impl Parser<'_> {
             let body = self.disjunction()?;
             // A body that is one conjunction is spread out, as the prefix notation has it.
             match self.tree.head(body) {
-                Some(keyword::AND) => children.extend_from_slice(&self.tree.children(body)[1..].to_vec()),
+                Some(keyword::AND) if self.tree.kind(body) == Kind::List => {
+                    children.extend_from_slice(&self.tree.children(body)[1..]);
+                }
                 _ => children.push(body),
             }
             let span = self.tree.span(head).to(self.tree.span(body));

@@ -24,8 +24,8 @@ use crate::rules::{self, Rules};
 ///   senet check my-game.kif --json        one line of JSON for each game
 ///   senet check --explain GDL0201         what a code means, with an example
 ///
-/// Exit status: 0 if all games can be played (there may be warnings), 1 if one of them is rejected, 2 if a file can't be
-/// read.
+/// Exit status: 0 if all games can be played (there may be warnings), 1 if one is rejected,
+/// 2 if a file can't be read.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Check {
