@@ -40,6 +40,8 @@ pub struct Tree {
     children: Vec<NodeId>,
     /// The top-level expressions, in source order.
     pub roots: Vec<NodeId>,
+    /// Whether parts of the text could not be read and are missing here.
+    pub damaged: bool,
 }
 
 impl Tree {
@@ -124,6 +126,20 @@ impl Tree {
         match *self.children(node) {
             [only] if matches!(self.kind(only), Kind::Name(_)) => only,
             _ => node,
+        }
+    }
+
+    /// The node that stands at exactly this span and is a rule, a literal or a term.
+    pub fn find(&self, span: Span) -> Option<NodeId> {
+        // What begins a list is its operator, which may stand anywhere in infix notation; the rest is in source order.
+        let mut candidates = &self.roots[..];
+        loop {
+            let after = candidates.partition_point(|&node| self.span(node).start <= span.start);
+            let node = candidates[..after].last().copied()?;
+            if self.span(node) == span {
+                return Some(node);
+            }
+            candidates = self.children(node).get(1..)?;
         }
     }
 

@@ -2,7 +2,13 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use crate::source::{Source, Span};
+use crate::source::{Position, Source, Span};
+
+/// How many mistakes a stage, or how many of one kind a check, reports: more of them help nobody.
+pub(crate) const MAX_MISTAKES: usize = 100;
+
+/// How far apart two places on one line may be to be shown together, in bytes.
+const FAR_BYTES: u32 = 500;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +58,12 @@ macro_rules! codes {
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$name => $explanation),* }
             }
+
+            /// A small rule text with this mistake and, as far as that is possible, no other. Bytes, since one of the
+            /// mistakes is not to be UTF-8; the example of [`Code::TooLarge`] must be repeated to be large.
+            pub fn example(self) -> &'static [u8] {
+                match self { $(Code::$name => include_bytes!(concat!("diagnostic/", $id, ".kif"))),* }
+            }
         }
     };
 }
@@ -72,9 +84,11 @@ codes! {
     InfixSyntax "GDL0007" Error "syntax error in infix notation",
         "In infix notation a rule reads `head :- literal & literal`, with `~` for not and `|` for or. Variables begin with a capital letter; names with other characters stand in single quotes.";
     NotASentence "GDL0008" Error "not a sentence",
-        "A rule, a fact and each literal begin with the name of a relation: `(name argument ...)`. A variable, a number of lists or an empty list can't stand there.";
+        "A rule, a fact and each literal begin with the name of a relation: `(name argument ...)`. Neither a variable nor an empty list nor a list of lists can stand there.";
     MalformedConnective "GDL0009" Error "malformed connective",
         "`<=` takes a head and any number of literals; `not` takes one literal; `or` and `and` take at least one; `distinct` takes two terms. None of them can be a head or stand inside a term.";
+    RuleTooLarge "GDL0010" Error "rule is too large",
+        "A rule may have 500 literals and 500 variables. The largest rules known have about 100 literals; a rule beyond the limit takes too long to plan, and was perhaps made to exhaust a player. Split it with helper relations.";
 
     KeywordArity "GDL0101" Error "keyword with the wrong number of arguments",
         "The keywords of GDL have fixed arities: role 1, init 1, true 1, next 1, base 1, legal 2, does 2, goal 2, input 2, sees 2, terminal 0.";
@@ -84,18 +98,18 @@ codes! {
         "GDL gives each function one arity. Terms with different numbers of arguments never match each other, so a literal may be waiting for a term that nobody makes.";
     KeywordInHead "GDL0104" Error "keyword can't be defined",
         "`true` and `does` are given by the state and by the players, and `distinct` is built in. Rules may use them, not define them.";
-    NextInBody "GDL0105" Error "`next` or `init` in a body",
-        "`init` and `next` describe states from outside. They may stand in heads only; inside a body use `true` for the current state.";
-    StateInStatic "GDL0106" Error "`role`, `init`, `base` or `input` depends on the state",
-        "Roles, the initial state and the declarations of fluents and moves hold before the game starts, so no rule for them may use `true` or `does`, directly or through other relations.";
+    NextInBody "GDL0105" Warning "`next` or `init` in a body",
+        "The specification lets `init` and `next` stand in heads only. A body that reads them is evaluated as if they were ordinary relations, but other players may reject the game. For the current state use `true`.";
+    StateInStatic "GDL0106" Error "`role` or `init` depends on the state",
+        "Roles and the initial state hold before the game starts, so no rule for them may use `true` or `does`, directly or through other relations.";
     MoveInState "GDL0107" Error "`legal`, `goal` or `terminal` depends on `does`",
         "What is legal, what a state is worth and whether the game is over must be known before the players choose their moves, so rules for them may not use `does`, directly or through other relations.";
     RoleByRule "GDL0108" Warning "role defined by a rule",
         "Roles should be facts, so that every reader finds the same roles in the same order. Roles that rules derive are listed after the facts.";
     NoRole "GDL0109" Error "no role",
         "A game needs at least one fact `(role name)`.";
-    NoLegal "GDL0110" Error "no legal move is ever defined",
-        "Without a rule or fact for `legal` nobody can move.";
+    NoLegal "GDL0110" Error "a role without legal moves",
+        "No rule or fact for `legal` can give this role a move, but in every state that is not terminal each role must have one.";
     NoTerminal "GDL0111" Warning "the game can't end",
         "Without a rule for `terminal` the game goes on for ever.";
     NoGoal "GDL0112" Warning "a role without a goal",
@@ -104,20 +118,24 @@ codes! {
         "No `init` fact is given, so the game starts in a state where nothing holds.";
     KeywordAsTerm "GDL0114" Warning "keyword used as an ordinary name",
         "This keyword of GDL stands where an object or function is expected. That works here, but not with every player.";
+    StateInDeclaration "GDL0115" Warning "`base` or `input` depends on the state",
+        "`base` and `input` declare the fluents and moves of all states, so rules for them should use neither `true` nor `does`, directly or through other relations. The declarations are ignored.";
 
     UnsafeHead "GDL0201" Error "unbound variable in a head",
-        "Every variable of a head must occur in a positive literal of the body; otherwise the rule would hold for infinitely many terms.";
+        "Every variable of a head must occur in a positive literal of the body; otherwise the rule would hold for infinitely many terms. In a disjunction each branch must bind it.";
     UnsafeNegation "GDL0202" Warning "unbound variable under `not`",
         "A variable that occurs only under `not` is read as \"there is no such\": the literal holds if no value makes the negated literal true. Most other players agree, some reject the game.";
     UnsafeDistinct "GDL0203" Warning "unbound variable in `distinct`",
         "A variable that no positive literal binds differs from everything but itself, so the literal always holds. It is almost certainly a mistake.";
     ImplicitRole "GDL0204" Warning "unbound role variable",
-        "The variable stands for a role in the head of `legal` or `goal`, but no positive literal binds it. It is read as if `(role ?r)` were in the body, since players ask these relations for one role at a time.";
+        "The variable stands for a role in the head of `legal`, `goal` or `input`, but no positive literal binds it. It is read as if `(role ?r)` were in the body, since players ask these relations for one role at a time.";
 
     Unstratified "GDL0301" Error "unstratified negation",
-        "A relation depends on its own negation, so it has no well-defined meaning. Negation must never lie on a cycle of the dependency graph.";
+        "A relation depends on its own negation, so it has no well-defined meaning. Negation must never lie on a cycle of dependencies.";
     RecursionRestriction "GDL0302" Warning "recursion may not end",
-        "GDL's recursion restriction: each argument of a recursive body literal is ground, or is an argument of the head, or is bound by a body literal outside the recursion. Rules that break it may build ever larger terms; evaluation then stops at a budget.";
+        "GDL's recursion restriction: each argument of a recursive body literal is ground, or is an argument of the head, or is an argument of a body literal outside the recursion. Rules that break it and build terms may build ever larger ones; evaluation then stops at a budget.";
+    NegationByConstants "GDL0303" Warning "negation is stratified by constants alone",
+        "A relation depends on its own negation, but the rules concerned have different constants in their heads, so none of them depends on itself. The rules have one meaning and are evaluated rule by rule, but the specification asks for relations that don't depend on their own negation, and other players may reject the game.";
 
     GoalValue "GDL0401" Error "goal value is not an integer from 0 to 100",
         "The second argument of `goal` is the value of a state for a role: an integer from 0 to 100.";
@@ -127,11 +145,15 @@ codes! {
     UnreachableRule "GDL0502" Warning "rule is never used",
         "The relation that this rule defines is needed by no keyword relation, so the rule has no effect on the game.";
     FluentNeverHolds "GDL0503" Warning "fluent that can never hold",
-        "No `init` or `next` rule makes a fluent of this name and arity, so the literal never holds.";
+        "No `init` or `next` rule makes a fluent of this name and arity, so the literal never holds (and its negation always does).";
     MoveNeverLegal "GDL0504" Warning "move that can never be legal",
-        "No `legal` rule makes a move of this name and arity, so the literal never holds.";
+        "No `legal` rule makes a move of this name and arity, so the literal never holds (and its negation always does).";
     DuplicateRule "GDL0505" Warning "rule is written twice",
         "The same rule stands elsewhere in the text, up to the names of its variables.";
+    UnknownRole "GDL0506" Warning "not a role",
+        "The first argument of `legal`, `does`, `goal` and `input` is a role. This name is none, so the literal never holds, or the rule is of no use.";
+    NeverMatches "GDL0507" Warning "argument that can never match",
+        "The rules never make a fact with this name in this place, so the literal never holds (and its negation always does).";
 
     ImperfectInformation "GDL0601" Error "imperfect information is not supported yet",
         "The game uses `sees`, by which GDL-II describes what each role is told. Only games in which everybody sees everything can be played.";
@@ -143,7 +165,7 @@ codes! {
     GoalNotUnique "GDL0702" Warning "terminal state without exactly one goal value",
         "Random play reached a terminal state in which a role has no goal value, or several. The referee can't score such a state.";
     GoalNeverReached "GDL0703" Warning "a goal value was never reached",
-        "No sampled match gave the role this value. It may be hard to reach by random play, or impossible.";
+        "No sampled state gave the role this value. It may be hard to reach by random play, or impossible.";
     NoTermination "GDL0704" Warning "the game did not end within the bound",
         "No sampled match ended within the bound of the simulation. The game may be long, or may never end.";
     OverBudget "GDL0705" Error "a budget was exceeded",
@@ -176,16 +198,6 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do.
     pub help: String,
-}
-
-/// How many findings one stage reports. A text with more mistakes than that is no rule text.
-const MAX_FINDINGS: usize = 1000;
-
-/// Adds a finding, unless there are too many already.
-pub(crate) fn add(findings: &mut Vec<Diagnostic>, found: Diagnostic) {
-    if findings.len() < MAX_FINDINGS {
-        findings.push(found);
-    }
 }
 
 impl Diagnostic {
@@ -240,15 +252,33 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut snippet = Snippet::source(source.text()).path(source.name()).annotation(annotation(
-            AnnotationKind::Primary,
-            &self.primary,
-            source,
-        ));
-        for label in &self.secondary {
-            snippet = snippet.annotation(annotation(AnnotationKind::Context, label, source));
+        // Another place on the same line, but far away, would stretch the picture: it is mentioned instead.
+        let line = |span: Span| source.position(span.start).line;
+        let is_far = |label: &&Label| {
+            label.span.start.abs_diff(self.primary.span.start) > FAR_BYTES
+                && line(label.span) == line(self.primary.span)
+        };
+        let (far, near): (Vec<&Label>, Vec<&Label>) = self.secondary.iter().partition(is_far);
+        // The renderer looks at all of the text it is given, so it is given no more than the lines that matter.
+        let everything = near.iter().fold(self.primary.span, |all, label| all.to(label.span));
+        let (lines, offset, first_line) = source.lines(everything);
+        let annotation = |kind: AnnotationKind, label: &Label| {
+            let span = (label.span.start - offset) as usize..(label.span.end - offset) as usize;
+            let annotation = kind.span(span);
+            if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) }
+        };
+        let mut snippet = Snippet::source(lines)
+            .path(source.name())
+            .line_start(first_line as usize)
+            .annotation(annotation(AnnotationKind::Primary, &self.primary));
+        for label in near {
+            snippet = snippet.annotation(annotation(AnnotationKind::Context, label));
         }
         let mut group = level.primary_title(self.message.as_str()).id(self.code.id()).element(snippet);
+        for label in far {
+            let Position { line, column } = source.position(label.span.start);
+            group = group.element(Level::NOTE.message(format!("at line {line}, column {column}: {}", label.text)));
+        }
         for note in &self.notes {
             group = group.element(Level::NOTE.message(note.as_str()));
         }
@@ -258,14 +288,6 @@ impl Diagnostic {
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
-}
-
-fn annotation<'a>(kind: AnnotationKind, label: &'a Label, source: &Source) -> annotate_snippets::Annotation<'a> {
-    // Spans come from the reader and lie in the text; the clamp is for texts that were too large to be read.
-    let end = (label.span.end as usize).min(source.text().len());
-    let start = (label.span.start as usize).min(end);
-    let annotation = kind.span(start..end);
-    if label.text.is_empty() { annotation } else { annotation.label(label.text.as_str()) }
 }
 
 /// Whether any finding makes the game unplayable.

@@ -6,9 +6,14 @@
 use rustc_hash::FxHashMap;
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{self, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
+
+/// The most literals that a rule may have. The largest rule known has 102.
+pub const MAX_LITERALS: usize = 500;
+/// The most variables that a rule may have. The largest rule known has 26.
+pub const MAX_VARIABLES: usize = 500;
 
 /// A variable of a rule; an index into [`Rule::variables`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -198,6 +203,15 @@ impl Formula {
         bound
     }
 
+    /// How many literals it has.
+    fn n_literals(&self) -> usize {
+        match self {
+            Formula::Atom(_) | Formula::Distinct(..) => 1,
+            Formula::Not(inner, _) => inner.n_literals(),
+            Formula::Or(parts, _) | Formula::And(parts, _) => parts.iter().map(Formula::n_literals).sum(),
+        }
+    }
+
     /// Where the formula stands.
     pub fn span(&self) -> Span {
         match self {
@@ -253,7 +267,12 @@ impl Resolver<'_> {
             Some(keyword::IMPLIED_BY) if self.tree.kind(root) == Kind::List => match children {
                 [_, head, body @ ..] => (*head, body),
                 _ => {
-                    self.malformed(root, "a rule without a head", "write `(<= head literal ...)`");
+                    self.malformed(
+                        root,
+                        "a rule without a head",
+                        "expected a head after `<=`",
+                        "write `(<= head literal ...)`",
+                    );
                     return None;
                 }
             },
@@ -263,12 +282,24 @@ impl Resolver<'_> {
         // Every literal is looked at, so that all mistakes of a rule are reported at once.
         let body: Vec<_> = body.iter().map(|&node| self.formula(node)).collect();
         let body: Option<Vec<_>> = body.into_iter().collect();
-        Some(Rule {
-            head: head?,
-            body: body?,
-            variables: std::mem::take(&mut self.variables),
-            span: self.tree.span(root),
-        })
+        let (head, body) = (head?, body?);
+        self.limit_size(&head, &body)?;
+        Some(Rule { head, body, variables: std::mem::take(&mut self.variables), span: self.tree.span(root) })
+    }
+
+    /// Refuses a rule that is too large: planning takes time that is more than proportional to its size.
+    fn limit_size(&mut self, head: &Atom, body: &[Formula]) -> Option<()> {
+        let literals = body.iter().map(Formula::n_literals).sum();
+        let sizes = [(literals, MAX_LITERALS, "literals"), (self.variables.len(), MAX_VARIABLES, "variables")];
+        let Some((size, limit, what)) = sizes.into_iter().find(|(size, limit, _)| size > limit) else {
+            return Some(());
+        };
+        self.report(
+            Diagnostic::new(Code::RuleTooLarge, head.span, format!("a rule with {size} {what} is too large"))
+                .label(format!("the limit is {limit} {what}"))
+                .help("split the rule with helper relations"),
+        );
+        None
     }
 
     fn head(&mut self, node: NodeId) -> Option<Atom> {
@@ -276,20 +307,26 @@ impl Resolver<'_> {
         match name {
             Some(keyword::NOT | keyword::OR | keyword::AND | keyword::IMPLIED_BY) => {
                 let connective = self.tree.symbols.name(name.expect("matched above")).to_owned();
-                self.malformed(node, format!("`{connective}` can't be a head"), "a head is a single positive sentence");
+                self.malformed(
+                    node,
+                    format!("`{connective}` can't be a head"),
+                    "expected one positive sentence",
+                    "write a rule for each sentence that holds; what does not hold needs no rule",
+                );
                 None
             }
             Some(keyword::TRUE | keyword::DOES | keyword::DISTINCT) => {
-                let keyword = self.tree.symbols.name(name.expect("matched above")).to_owned();
-                diagnostic::add(
-                    &mut self.diagnostics,
-                    Diagnostic::new(
-                        Code::KeywordInHead,
-                        self.tree.span(node),
-                        format!("`{keyword}` can't be defined by a rule"),
-                    )
-                    .label("not allowed in a head")
-                    .help("use `init` for the first state and `next` for the following ones"),
+                let keyword = self.tree.symbols.lower(name.expect("matched above")).to_owned();
+                let (given_by, help) = match keyword.as_str() {
+                    "true" => ("the state", "use `init` for the first state and `next` for the following ones"),
+                    "does" => ("the players", "say with `legal` what can be done; the players decide what is done"),
+                    _ => ("the language", "use `distinct` in bodies only, or define a relation with another name"),
+                };
+                let message = format!("`{keyword}` can't be defined by a rule");
+                self.report(
+                    Diagnostic::new(Code::KeywordInHead, self.tree.span(node), message)
+                        .label(format!("`{keyword}` is given by {given_by}"))
+                        .help(help),
                 );
                 None
             }
@@ -305,14 +342,26 @@ impl Resolver<'_> {
             Some(keyword::NOT) if is_list => match args {
                 [inner] => Some(Formula::Not(Box::new(self.formula(*inner)?), span)),
                 _ => {
-                    self.malformed(node, format!("`not` with {} arguments", args.len()), "`not` takes one literal");
+                    let (count, help) = (args.len(), "write one `(not ...)` for each literal");
+                    self.malformed(
+                        node,
+                        format!("`not` takes one literal, not {count}"),
+                        "expected `(not literal)`",
+                        help,
+                    );
                     None
                 }
             },
             Some(connective @ (keyword::OR | keyword::AND)) if is_list => {
                 if args.is_empty() {
                     let name = self.tree.symbols.name(connective).to_owned();
-                    self.malformed(node, format!("`{name}` without arguments"), "give it at least one literal");
+                    let message = format!("`{name}` without arguments");
+                    self.malformed(
+                        node,
+                        message,
+                        "expected at least one literal",
+                        "add the literals, or remove the list",
+                    );
                     return None;
                 }
                 let parts: Vec<_> = args.iter().map(|&part| self.formula(part)).collect();
@@ -322,17 +371,21 @@ impl Resolver<'_> {
             Some(keyword::DISTINCT) => match args {
                 [left, right] => Some(Formula::Distinct(self.term(*left)?, self.term(*right)?, span)),
                 _ => {
-                    let count = args.len();
-                    self.malformed(node, format!("`distinct` with {count} arguments"), "`distinct` takes two terms");
+                    let message = format!("`distinct` takes two terms, not {}", args.len());
+                    self.malformed(
+                        node,
+                        message,
+                        "expected `(distinct term term)`",
+                        "compare two terms at a time: `(distinct ?x ?y)`",
+                    );
                     None
                 }
             },
             Some(keyword::IMPLIED_BY | keyword::NOT | keyword::OR | keyword::AND) => {
-                self.malformed(
-                    node,
-                    "connective in the place of a literal",
-                    "close the rule before the next one begins",
-                );
+                let name = self.tree.symbols.name(self.tree.head(node).expect("matched above")).to_owned();
+                let (message, help) =
+                    (format!("`{name}` can't stand here"), "close the rule before the next one begins");
+                self.malformed(node, message, "expected a literal", help);
                 None
             }
             _ => self.sentence(node).map(Formula::Atom),
@@ -342,26 +395,25 @@ impl Resolver<'_> {
     fn sentence(&mut self, node: NodeId) -> Option<Atom> {
         let span = self.tree.span(node);
         let Some(name) = self.tree.head(node) else {
-            let what = match self.tree.kind(node) {
-                Kind::Variable(_) => "a variable can't stand for a sentence",
-                _ if self.tree.children(node).is_empty() => "an empty list is not a sentence",
-                _ => "a sentence begins with the name of a relation",
+            let (what, help) = match self.tree.kind(node) {
+                Kind::Variable(_) => {
+                    ("a variable can't stand for a sentence", "write out the literal that it stands for")
+                }
+                _ if self.tree.children(node).is_empty() => {
+                    ("an empty list is not a sentence", "remove it, or fill it")
+                }
+                _ => ("a sentence begins with the name of a relation", "begin the list with the name of a relation"),
             };
-            diagnostic::add(
-                &mut self.diagnostics,
-                Diagnostic::new(Code::NotASentence, span, what)
-                    .label("expected `(relation argument ...)`")
-                    .help("begin the list with the name of a relation"),
-            );
+            let label = "expected `(relation argument ...)`";
+            self.report(Diagnostic::new(Code::NotASentence, span, what).label(label).help(help));
             return None;
         };
         let args = self.tree.children(node).get(1..).unwrap_or(&[]);
         let args: Vec<_> = args.iter().map(|&arg| self.term(arg)).collect();
         let args = args.into_iter().collect::<Option<Vec<_>>>()?;
         if let Some(arity) = keyword_arity(name).filter(|&arity| arity != args.len()) {
-            let keyword = self.tree.symbols.name(name).to_owned();
-            diagnostic::add(
-                &mut self.diagnostics,
+            let keyword = self.tree.symbols.lower(name).to_owned();
+            self.report(
                 Diagnostic::new(
                     Code::KeywordArity,
                     span,
@@ -387,14 +439,18 @@ impl Resolver<'_> {
                 Some(Term::Var(var))
             }
             Kind::Name(keyword::IMPLIED_BY) => {
-                self.malformed(node, "`<=` inside a term", "close the rule before the next one begins");
+                self.malformed(
+                    node,
+                    "`<=` inside a term",
+                    "expected a term",
+                    "close the rule before the next one begins",
+                );
                 None
             }
             Kind::Name(name) => Some(Term::Const(name)),
             Kind::List => {
                 let Some(name) = self.tree.head(node) else {
-                    diagnostic::add(
-                        &mut self.diagnostics,
+                    self.report(
                         Diagnostic::new(Code::NotASentence, span, "a term begins with the name of a function")
                             .label("expected a name after the parenthesis")
                             .help("write `(function argument ...)`"),
@@ -402,7 +458,8 @@ impl Resolver<'_> {
                     return None;
                 };
                 if matches!(name, keyword::IMPLIED_BY | keyword::NOT | keyword::OR | keyword::AND) {
-                    self.malformed(node, "connective inside a term", "connectives join literals, not terms");
+                    let message = format!("`{}` inside a term", self.tree.symbols.name(name));
+                    self.malformed(node, message, "expected a term", "close the literal before the connective begins");
                     return None;
                 }
                 let args: Vec<_> = self.tree.children(node)[1..].iter().map(|&arg| self.term(arg)).collect();
@@ -412,10 +469,15 @@ impl Resolver<'_> {
         }
     }
 
-    fn malformed(&mut self, node: NodeId, message: impl Into<String>, help: &str) {
+    fn report(&mut self, found: Diagnostic) {
+        if self.diagnostics.len() < MAX_MISTAKES {
+            self.diagnostics.push(found);
+        }
+    }
+
+    fn malformed(&mut self, node: NodeId, message: impl Into<String>, label: &str, help: &str) {
         let span = self.tree.span(node);
-        let found = Diagnostic::new(Code::MalformedConnective, span, message).label("malformed").help(help);
-        diagnostic::add(&mut self.diagnostics, found);
+        self.report(Diagnostic::new(Code::MalformedConnective, span, message).label(label).help(help));
     }
 }
 
@@ -446,7 +508,7 @@ fn keyword_usage(name: SymbolId) -> &'static str {
 
 fn arguments(count: usize) -> String {
     match count {
-        0 => "no argument".to_owned(),
+        0 => "no arguments".to_owned(),
         1 => "1 argument".to_owned(),
         _ => format!("{count} arguments"),
     }

@@ -31,17 +31,36 @@ impl Span {
 /// The longest rule text that is read, in bytes. The largest known game has under 100 kB.
 pub const MAX_SOURCE_BYTES: usize = 4 << 20;
 
+/// How much is kept of a text that is longer than [`MAX_SOURCE_BYTES`], in bytes: enough to show what it is.
+const KEPT_BYTES: usize = 80;
+
 /// A rule text with the name it is reported under.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: String,
     text: String,
+    /// Where each line begins.
+    lines: Vec<u32>,
+    oversized: bool,
 }
 
 impl Source {
-    /// A source with this name, usually a path, and text.
+    /// A source with this name, usually a path, and text. Of a text longer than [`MAX_SOURCE_BYTES`] only the first
+    /// few words are kept: it will be refused.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { name: name.into(), text: text.into() }
+        let mut text = text.into();
+        let oversized = text.len() > MAX_SOURCE_BYTES;
+        if oversized {
+            text.truncate(text.floor_char_boundary(KEPT_BYTES));
+        }
+        let starts = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let lines = std::iter::once(0).chain(starts).collect();
+        Source { name: name.into(), text, lines, oversized }
+    }
+
+    /// Whether the text was too long to be kept.
+    pub fn is_oversized(&self) -> bool {
+        self.oversized
     }
 
     /// The name that diagnostics show.
@@ -61,12 +80,24 @@ impl Source {
 
     /// The line and column, from 1 and in characters, of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
-        let before = &self.text[..offset as usize];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Position {
-            line: 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32,
-            column: 1 + before[line_start..].chars().count() as u32,
-        }
+        let line = self.line(offset);
+        let before = &self.text[self.lines[line] as usize..offset as usize];
+        Position { line: 1 + line as u32, column: 1 + before.chars().count() as u32 }
+    }
+
+    /// The lines that a span touches: their text, where it begins, and the number of the first, from 1. A last line
+    /// that goes on and on is cut.
+    pub(crate) fn lines(&self, span: Span) -> (&str, u32, u32) {
+        let first = self.line(span.start);
+        let end = self.lines.get(self.line(span.end) + 1).map_or(self.text.len(), |&end| end as usize);
+        let end = end.min(self.text.floor_char_boundary(span.end as usize + 1000));
+        let start = self.lines[first];
+        (&self.text[start as usize..end], start, 1 + first as u32)
+    }
+
+    /// The index of the line that a byte offset lies in.
+    fn line(&self, offset: u32) -> usize {
+        self.lines.partition_point(|&start| start <= offset) - 1
     }
 }
 

@@ -6,10 +6,12 @@ mod perft;
 mod playout;
 mod reference;
 pub mod scalar;
+pub mod verify;
 
 pub use perft::{Perft, perft};
 pub use playout::{Playout, Step, StopReason, playout};
 pub use reference::{Reference, Setup};
+pub use verify::verify;
 
 use std::hash::Hash;
 

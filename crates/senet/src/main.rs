@@ -6,7 +6,12 @@ mod rules;
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(name = "senet", version, about = "A general game player: reads the rules of a game, and nothing else", max_term_width = 100)]
+#[command(
+    name = "senet",
+    version,
+    about = "A general game player: reads the rules of a game, and nothing else",
+    max_term_width = 100
+)]
 struct Arguments {
     #[command(subcommand)]
     command: command::Command,
@@ -18,12 +23,13 @@ fn main() -> std::process::ExitCode {
         Ok(code) => code,
         Err(error) => {
             // A reader that has seen enough (`senet trace … | head`) is no error.
-            let pipe_closed = error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+            let pipe_closed =
+                error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
             if pipe_closed {
                 return std::process::ExitCode::SUCCESS;
             }
             eprintln!("error: {error:#}");
-            std::process::ExitCode::from(2)
+            std::process::ExitCode::from(if error.is::<rules::Rejected>() { 1 } else { 2 })
         }
     }
 }

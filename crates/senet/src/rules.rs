@@ -1,6 +1,8 @@
 //! Finding and reading rules.
 
-use std::io::IsTerminal;
+use std::fmt;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,20 +15,33 @@ use machine::{Limits, Reference, Setup};
 /// A rule text with all that reading it told us.
 pub(crate) struct Rules {
     pub(crate) source: Source,
-    pub(crate) tree: gdl::ast::Tree,
     pub(crate) program: Arc<Program>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a rule file; only a file that can't be opened is an error here.
+/// The rules were read and have errors: the answer is no, but the question could be asked.
+#[derive(Debug)]
+pub(crate) struct Rejected {
+    name: String,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` has errors; `senet check --explain CODE` says more about each", self.name)
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+/// Reads and checks a rule file; only a file that can't be opened is an error here.
 pub(crate) fn read(rules: &str) -> anyhow::Result<Rules> {
-    let bytes = std::fs::read(Path::new(rules)).with_context(|| format!("can't read `{rules}`"))?;
-    let (source, mut diagnostics) = gdl::decode(rules, &bytes);
-    let (tree, found) = gdl::parse(&source);
-    diagnostics.extend(found);
-    let (program, found) = gdl::resolve(&tree);
-    diagnostics.extend(found);
-    Ok(Rules { source, tree, program: Arc::new(program), diagnostics })
+    let mut bytes = Vec::new();
+    let file = File::open(Path::new(rules)).with_context(|| format!("can't read `{rules}`"))?;
+    // One byte over the limit is enough to be refused; the rest may be without end.
+    let most = gdl::source::MAX_SOURCE_BYTES as u64 + 1;
+    file.take(most).read_to_end(&mut bytes).with_context(|| format!("can't read `{rules}`"))?;
+    let gdl::Reading { source, program, diagnostics, .. } = gdl::read(rules, &bytes);
+    Ok(Rules { source, program: Arc::new(program), diagnostics })
 }
 
 /// Prints diagnostics to standard error.
@@ -41,7 +56,7 @@ pub(crate) fn report(source: &Source, diagnostics: &[Diagnostic]) {
 pub(crate) fn reference(rules: &Rules, limits: Limits) -> anyhow::Result<Reference> {
     if gdl::diagnostic::any_error(&rules.diagnostics) {
         report(&rules.source, &rules.diagnostics);
-        bail!("`{}` has errors; `senet check` lists them", rules.source.name());
+        bail!(Rejected { name: rules.source.name().to_owned() });
     }
     match Reference::new(rules.program.clone(), limits) {
         Ok(machine) => Ok(machine),
@@ -77,6 +92,9 @@ impl Rules {
 
 /// The network of the rules, or why there is none.
 pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, String> {
+    if gdl::diagnostic::any_error(&rules.diagnostics) {
+        return Err(format!("`{}` has errors", rules.source.name()));
+    }
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
     let network = machine::network::build(ground)

@@ -1005,9 +1005,9 @@ impl Database {
     }
 }
 
-/// How many literals and connectives a rule may have: planning takes time that grows with their cube. The largest
-/// known rule has 203.
-const MAX_LITERALS: usize = 500;
+/// How many literals and connectives a rule may have. [`resolve`](crate::resolve) refuses most rules beyond that; this
+/// is for other programs, and for connectives.
+const MAX_LITERALS: usize = 4 * crate::program::MAX_LITERALS;
 /// How many names and variables.
 const MAX_NAMES: usize = 10_000;
 

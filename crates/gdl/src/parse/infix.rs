@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use super::kif::{MAX_DEPTH, shorten};
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{self, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
 use crate::source::Span;
 use crate::symbol::{SymbolId, keyword};
 
@@ -27,7 +27,10 @@ pub(super) fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
         match parser.rule() {
             Ok(node) => parser.tree.roots.push(node),
             Err(problem) => {
-                diagnostic::add(&mut diagnostics, *problem);
+                diagnostics.push(*problem);
+                if diagnostics.len() >= MAX_MISTAKES {
+                    break;
+                }
                 parser.depth = 0;
                 parser.skip_rule(start);
             }

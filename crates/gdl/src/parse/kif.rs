@@ -5,7 +5,7 @@
 //! parentheses and `;`, which begins a comment.
 
 use crate::ast::{Kind, NodeId, Tree};
-use crate::diagnostic::{self, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
 use crate::source::Span;
 
 /// How deeply parentheses may nest. Real games need ten levels or so; the limit keeps every later pass free to recurse.
@@ -34,25 +34,35 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
     // The children of all open lists, the innermost last.
     let mut pending: Vec<NodeId> = Vec::new();
     let mut skipped_depth = 0usize;
+    let mut too_deep = false;
+    let mut last_token = Span::default();
 
     for token in Tokens::new(text) {
+        if diagnostics.len() >= MAX_MISTAKES {
+            return (tree, diagnostics);
+        }
         let span = token.span;
+        if open.is_empty() && continues_mistake(text, &token, diagnostics.last_mut()) {
+            continue;
+        }
         match token.kind {
             TokenKind::Open => {
                 if column_one_starts_a_rule && token.in_first_column && !open.is_empty() {
-                    close_all(text, &mut open, &mut pending, span.start as usize, &mut diagnostics);
+                    let missing = open.len() + skipped_depth;
+                    close_all(&mut open, &mut pending, missing, last_token, &mut diagnostics);
                     skipped_depth = 0;
+                    too_deep = false;
                 }
                 if open.len() >= MAX_DEPTH {
                     if skipped_depth == 0 {
-                        diagnostic::add(
-                            &mut diagnostics,
+                        diagnostics.push(
                             Diagnostic::new(Code::NestedTooDeep, span, "parentheses are nested too deeply")
                                 .label(format!("this is level {}; the limit is {MAX_DEPTH}", MAX_DEPTH + 1))
                                 .help("give the inner terms names of their own with a helper relation"),
                         );
                     }
                     skipped_depth += 1;
+                    too_deep = true;
                 } else {
                     open.push(Open { paren: span, children_from: pending.len() });
                 }
@@ -62,14 +72,25 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                 Some(list) => {
                     let node = tree.list(&pending[list.children_from..], list.paren.to(span));
                     pending.truncate(list.children_from);
-                    if open.is_empty() { tree.roots.push(node) } else { pending.push(node) }
+                    if !open.is_empty() {
+                        pending.push(node);
+                    } else if !std::mem::take(&mut too_deep) {
+                        tree.roots.push(node);
+                    }
                 }
-                None => diagnostic::add(
-                    &mut diagnostics,
-                    Diagnostic::new(Code::StrayClose, span, "unexpected closing parenthesis")
+                None => {
+                    let mut found = Diagnostic::new(Code::StrayClose, span, "unexpected closing parenthesis")
                         .label("no parenthesis is open here")
-                        .help("remove it, or open the list it should close"),
-                ),
+                        .help("remove it, or open the list that it should close");
+                    // Right after a rule it is plain to see what is wrong; elsewhere it helps to know where that ended.
+                    let before = tree.roots.last().map(|&root| tree.span(root).end);
+                    if let Some(before) =
+                        before.filter(|&before| text[before as usize..span.range().start].contains('\n'))
+                    {
+                        found = found.also(Span { start: before - 1, end: before }, "the last rule was complete here");
+                    }
+                    diagnostics.push(found);
+                }
             },
             TokenKind::Word => {
                 let word = &text[span.range()];
@@ -79,60 +100,82 @@ fn read(text: &str, column_one_starts_a_rule: bool) -> (Tree, Vec<Diagnostic>) {
                 if !open.is_empty() {
                     pending.push(node);
                 } else {
-                    diagnostic::add(
-                        &mut diagnostics,
+                    diagnostics.push(
                         Diagnostic::new(
                             Code::StrayToken,
                             span,
                             format!("`{}` stands outside of any rule", shorten(word)),
                         )
                         .label("expected `(`")
-                        .help("put it in parentheses if it is a fact, or start a comment with `;`"),
+                        .help("put it in parentheses if it is a fact; begin the line with `;` if it is a comment"),
                     );
                 }
             }
         }
+        last_token = span;
     }
     if !open.is_empty() {
-        close_all(text, &mut open, &mut pending, text.len(), &mut diagnostics);
+        let missing = open.len() + skipped_depth;
+        close_all(&mut open, &mut pending, missing, last_token, &mut diagnostics);
     }
     diagnostics.sort_by_key(|found| found.primary.span);
     (tree, diagnostics)
 }
 
-/// Reports the innermost list that is still open and drops the rule it belongs to.
+/// Whether a token outside of any list goes on with the last mistake: a run of words on one line is one mistake, and so
+/// is a run of closing parentheses.
+fn continues_mistake(text: &str, token: &Token, last: Option<&mut Diagnostic>) -> bool {
+    let Some(last) = last else { return false };
+    let end = last.primary.span.end as usize;
+    let expected = match token.kind {
+        TokenKind::Open => return false,
+        TokenKind::Close => Code::StrayClose,
+        TokenKind::Word => Code::StrayToken,
+    };
+    if last.code != expected {
+        return false;
+    }
+    let between = &text[end..token.span.start as usize];
+    if !between.bytes().all(is_space) || (expected == Code::StrayToken && between.contains('\n')) {
+        return false;
+    }
+    last.primary.span.end = token.span.end;
+    match expected {
+        Code::StrayClose => {
+            "unexpected closing parentheses".clone_into(&mut last.message);
+            "remove them, or open the lists that they should close".clone_into(&mut last.help);
+        }
+        _ => last.message = format!("`{}` stands outside of any rule", shorten(&text[last.primary.span.range()])),
+    }
+    true
+}
+
+/// Reports the rule that is still open when its last token has been read, and drops it.
 fn close_all(
-    text: &str,
     open: &mut Vec<Open>,
     pending: &mut Vec<NodeId>,
-    end: usize,
+    missing: usize,
+    last_token: Span,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let outer = open[0].paren;
-    let last = text[..end].trim_end().len().max(outer.end as usize);
-    let missing = open.len();
-    let mut found = Diagnostic::new(Code::UnclosedParenthesis, outer, "this parenthesis is never closed")
-        .label(format!("{missing} closing parenthes{} missing", if missing == 1 { "is is" } else { "es are" }))
-        .help(format!("add `{}` where the rule should end", ")".repeat(missing.min(8))));
-    let next = Span::new(last, (last + 1).min(text.len()).max(last));
-    if text.is_char_boundary(next.end as usize) && last > outer.end as usize {
-        found = found.also(Span::new(floor_char(text, last - 1), last), "the rule ends here");
+    let are_missing = if missing == 1 { "parenthesis is" } else { "parentheses are" };
+    let mut diagnostic = Diagnostic::new(Code::UnclosedParenthesis, outer, "this parenthesis is never closed")
+        .label(format!("{missing} closing {are_missing} missing"));
+    if last_token != outer {
+        diagnostic = diagnostic.also(last_token, "the rule ends here");
     }
-    diagnostic::add(diagnostics, found);
+    diagnostics.push(match missing {
+        0..=8 => diagnostic.help(format!("add `{}` where the rule should end", ")".repeat(missing))),
+        _ => diagnostic.help("add them where the lists should end"),
+    });
     open.clear();
     pending.clear();
 }
 
-fn floor_char(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// The first few characters of a word, for messages.
 pub(super) fn shorten(word: &str) -> String {
-    if word.chars().count() <= 40 { word.to_owned() } else { word.chars().take(37).chain("...".chars()).collect() }
+    if word.chars().nth(40).is_none() { word.to_owned() } else { word.chars().take(37).chain("...".chars()).collect() }
 }
 
 enum TokenKind {

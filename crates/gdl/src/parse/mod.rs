@@ -7,7 +7,7 @@ pub(crate) use infix::is_word;
 pub use kif::MAX_DEPTH;
 
 use crate::ast::Tree;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_MISTAKES};
 use crate::source::{MAX_SOURCE_BYTES, Source, Span};
 
 /// The two notations of GDL.
@@ -22,16 +22,26 @@ pub enum Form {
 /// Reads a text in the notation that it seems to be written in ([`detect`]): the tree of what could be read, and what could not.
 pub fn parse(source: &Source) -> (Tree, Vec<Diagnostic>) {
     let text = source.text();
-    if text.len() > MAX_SOURCE_BYTES {
-        let found = Diagnostic::new(Code::TooLarge, Span::new(0, 0), "the rule text is too large")
-            .label(format!("{} bytes; the limit is {MAX_SOURCE_BYTES}", text.len()))
-            .help("a game of this size is most likely a generated file with a mistake; split or shorten it");
-        return (Tree::default(), vec![found]);
+    if source.is_oversized() {
+        let first_line = text.find('\n').unwrap_or(text.len());
+        let found = Diagnostic::new(Code::TooLarge, Span::new(0, first_line), "the rule text is too large")
+            .label(format!("the text that begins here has more than {} MiB", MAX_SOURCE_BYTES >> 20))
+            .note("the largest games known have less than 100 kB")
+            .help("check that this is a rule file; if it was generated, look for what is repeated");
+        let mut tree = Tree::default();
+        tree.damaged = true;
+        return (tree, vec![found]);
     }
-    match detect(text) {
+    let (mut tree, mut diagnostics) = match detect(text) {
         Form::Kif => kif::parse(text),
         Form::Infix => infix::parse(text),
+    };
+    tree.damaged = !diagnostics.is_empty();
+    if diagnostics.len() >= MAX_MISTAKES {
+        let last = diagnostics.last_mut().expect("the limit is above 0");
+        last.notes.push(format!("this is mistake number {MAX_MISTAKES}; others are not reported"));
     }
+    (tree, diagnostics)
 }
 
 /// The notation of a text, judged by how it begins. In prefix notation everything stands in parentheses; in infix
@@ -69,6 +79,10 @@ pub fn decode(name: &str, bytes: &[u8]) -> (Source, Vec<Diagnostic>) {
         Err(error) => {
             let start = error.valid_up_to();
             let source = Source::new(name, String::from_utf8_lossy(bytes));
+            if source.is_oversized() {
+                // It is refused for its length, and what is wrong inside does not matter.
+                return (source, Vec::new());
+            }
             let found = Diagnostic::new(
                 Code::NotUtf8,
                 Span::new(start, start + '\u{fffd}'.len_utf8()),
