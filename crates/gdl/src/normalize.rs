@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use crate::datalog::distribute::distribute;
 use crate::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term, VarId};
 use crate::source::Span;
 use crate::symbol::{SymbolId, Symbols, keyword};
@@ -130,7 +131,9 @@ impl Normalizer {
             }));
         }
         let n_variables = rule.variables.len() as u32;
-        let mut bodies = self.conjunction(&rule.body, false, &bound, n_variables, origin)?;
+        let distributed = distribute(&rule.body).map_err(|_| TooManyRules { rule: origin, limit: self.limit })?;
+        let body = distributed.as_deref().unwrap_or(&rule.body);
+        let mut bodies = self.conjunction(body, false, &bound, n_variables, origin)?;
         if let Some(goal) = role_goal {
             bodies.iter_mut().for_each(|body| body.push(Part::Literal(goal.clone())));
         }
@@ -191,29 +194,38 @@ impl Normalizer {
             let Literal::Positive(atom) = &*literal else { continue };
             let vars = literal.variables();
             let shared: Vec<VarId> = vars.iter().copied().filter(|var| uses[var.0 as usize] > 1).collect();
-            if !self.dynamic.contains(&atom.relation()) || shared.len() == vars.len() || shared.is_empty() {
-                continue;
+            if self.dynamic.contains(&atom.relation()) && shared.len() < vars.len() && !shared.is_empty() {
+                *literal = Literal::Positive(self.projection(atom, &shared, rule.origin));
             }
-            // The same literal up to the names of its variables has the same helper: shared variables are numbered first.
-            let order: Vec<VarId> = shared.iter().copied().chain(vars.iter().copied().filter(|var| !shared.contains(var))).collect();
-            let rename = |arg: &Term| rename(arg, &order);
-            let plain = Atom { name: atom.name, args: atom.args.iter().map(rename).collect(), span: Span::default() };
-            let key = (plain.name, plain.args.clone(), shared.len());
-            let name = match self.projections.get(&key) {
-                Some(&name) => name,
-                None => {
-                    let head = self.helper_head(&(0..shared.len() as u32).map(VarId).collect(), atom.span);
-                    let name = head.name;
-                    self.projections.insert(key, name);
-                    let body = vec![Literal::Positive(plain)];
-                    self.rules.push(NormalRule { head, body, n_variables: vars.len() as u32, origin: rule.origin });
-                    name
-                }
-            };
-            let args = shared.iter().map(|&var| Term::Var(var)).collect();
-            let span = atom.span;
-            *literal = Literal::Positive(Atom { name, args, span });
         }
+    }
+
+    /// A helper that holds for the values that some variables of an atom can have. The same atom up to the names of its
+    /// variables has the same helper.
+    fn projection(&mut self, atom: &Atom, kept: &[VarId], origin: RuleId) -> Atom {
+        let mut order = kept.to_vec();
+        atom.args.iter().for_each(|arg| {
+            arg.for_each_var(&mut |var| {
+                if !order.contains(&var) {
+                    order.push(var);
+                }
+            });
+        });
+        // The variables that are kept are numbered first.
+        let args: Vec<Term> = atom.args.iter().map(|arg| rename(arg, &order)).collect();
+        let key = (atom.name, args.clone(), kept.len());
+        let name = match self.projections.get(&key) {
+            Some(&name) => name,
+            None => {
+                let head = self.helper_head(&(0..kept.len() as u32).map(VarId).collect(), atom.span);
+                let name = head.name;
+                self.projections.insert(key, name);
+                let body = vec![Literal::Positive(Atom { name: atom.name, args, span: atom.span })];
+                self.rules.push(NormalRule { head, body, n_variables: order.len() as u32, origin });
+                name
+            }
+        };
+        Atom { name, args: kept.iter().map(|&var| Term::Var(var)).collect(), span: atom.span }
     }
 
     /// Keeps a rule, with groups of literals that share variables among themselves but little with the head moved to a
@@ -248,9 +260,9 @@ impl Normalizer {
                 }
             }
             let pays = groups.len() > 1 && vars.len() > shared.len() && shared.len() < in_head.len() && members.len() > 1;
-            if pays && shared.is_subset(&bound) {
+            if pays && let Some(domains) = self.domains(&rule, members, &shared, bound) {
                 let head = self.helper_head(&shared, rule.head.span);
-                let body = members.iter().map(|&member| rule.body[member].clone()).collect();
+                let body = members.iter().map(|&member| rule.body[member].clone()).chain(domains).collect();
                 self.rules.push(NormalRule { head: head.clone(), body, n_variables: rule.n_variables, origin: rule.origin });
                 moved.extend_from_slice(members);
                 rule.body.push(Literal::Positive(head));
@@ -263,6 +275,32 @@ impl Normalizer {
             moved.binary_search(&(index - 1)).is_err()
         });
         self.rules.push(rule);
+    }
+
+    /// Literals that bind the shared variables that a group of literals only tests: projections of literals outside of the
+    /// group, which hold whenever the rule applies. `None` if there are none.
+    fn domains(
+        &mut self,
+        rule: &NormalRule,
+        members: &[usize],
+        shared: &BTreeSet<VarId>,
+        mut bound: BTreeSet<VarId>,
+    ) -> Option<Vec<Literal>> {
+        let mut domains = Vec::new();
+        while let Some(missing) = shared.iter().find(|var| !bound.contains(var)) {
+            // A literal that does not depend on the state costs nothing later.
+            let outside = rule.body.iter().enumerate().filter(|(index, _)| !members.contains(index));
+            let positive = outside.filter_map(|(_, literal)| if let Literal::Positive(atom) = literal { Some(atom) } else { None });
+            let atom = positive
+                .filter(|atom| Literal::Positive((*atom).clone()).variables().contains(missing))
+                .min_by_key(|atom| self.dynamic.contains(&atom.relation()))?
+                .clone();
+            let vars = Literal::Positive(atom.clone()).variables();
+            let kept: Vec<VarId> = vars.iter().copied().filter(|var| shared.contains(var) && !bound.contains(var)).collect();
+            domains.push(Literal::Positive(self.projection(&atom, &kept, rule.origin)));
+            bound.extend(kept);
+        }
+        Some(domains)
     }
 
     fn helper_head(&mut self, shared: &BTreeSet<VarId>, span: Span) -> Atom {
@@ -340,6 +378,16 @@ impl Normalizer {
                 }
                 bodies
             }
+            // Branches that each bind the same variables and test nothing else become a relation, not several rules.
+            (Formula::Or(parts, span), false) if parts.len() > 1 && parts.iter().all(|part| same_variables(part, &parts[0])) => {
+                let head = self.helper_head(&parts[0].binds(), *span);
+                for part in parts {
+                    for body in self.formula(part, false, &part.binds(), n_variables, origin)? {
+                        self.push(head.clone(), body, n_variables, origin)?;
+                    }
+                }
+                one(Part::Literal(Literal::Positive(head)))
+            }
             (Formula::Or(parts, _), false) => {
                 let mut bodies = Vec::new();
                 for part in parts {
@@ -387,6 +435,14 @@ impl Normalizer {
         }
         Ok(head)
     }
+}
+
+/// Whether a formula binds just the variables that another binds, and has no others.
+fn same_variables(formula: &Formula, other: &Formula) -> bool {
+    let bound = formula.binds();
+    let mut only_bound = true;
+    formula.for_each_var(&mut |var| only_bound &= bound.contains(&var));
+    only_bound && !bound.is_empty() && bound == other.binds()
 }
 
 /// The term with each variable replaced by its place in `order`.

@@ -87,7 +87,7 @@ fn large_bodies() {
 #[test]
 fn bodies_beyond_the_limit() {
     let joins = repeated(100_000, |i, text| write!(text, "(p ?x{i} ?x{})", i + 1).unwrap());
-    // The rule is left out.
+    // The rule is refused when it is read, so nothing is left that could end the game.
     assert_eq!(survive(&format!("(<= terminal {joins})(p a b)")), [Ok(false), Ok(false)]);
     let refused = || Err(format!("{:?}", Unevaluable::TooComplex(gdl::program::RuleId(0))));
     let choices = repeated(40, |i, text| write!(text, "(or (p ?x{i} a) q)").unwrap());

@@ -409,7 +409,7 @@ fn unevaluable(program: &Program, why: &Unevaluable) -> Diagnostic {
     let (code, rule, what) = match why {
         Unevaluable::UnsafeHead(rule) => (Code::UnsafeHead, rule, "a variable in the head is not bound by the body"),
         Unevaluable::Unstratified(rule) => (Code::Unstratified, rule, "a relation depends on its own negation"),
-        Unevaluable::TooComplex(rule) => (Code::RuleTooLarge, rule, "the rule has too many combinations of disjunctions"),
+        Unevaluable::TooComplex(rule) => (Code::RuleTooLarge, rule, "a rule has too many literals or alternatives"),
     };
     Diagnostic::in_play(code, program.rules[rule.0 as usize].head.span, what)
         .label("in this rule")

@@ -20,7 +20,7 @@ const MAX_COPIES: usize = 500;
 
 /// The body with disjunctions drawn around other literals where necessary: `Ok(None)` if it can stay as it is. An error if it
 /// would grow too large.
-pub(super) fn distribute(body: &[Formula]) -> Result<Option<Vec<Formula>>, TooLarge> {
+pub(crate) fn distribute(body: &[Formula]) -> Result<Option<Vec<Formula>>, TooLarge> {
     if is_settled(body, &Vars::new()) {
         return Ok(None);
     }
@@ -29,7 +29,7 @@ pub(super) fn distribute(body: &[Formula]) -> Result<Option<Vec<Formula>>, TooLa
 
 /// The body has too many combinations of disjunctions.
 #[derive(Debug)]
-pub(super) struct TooLarge;
+pub(crate) struct TooLarge;
 
 /// Whether nothing in the conjunction has to change, given the variables that have values anyway.
 fn is_settled(body: &[Formula], bound: &Vars) -> bool {

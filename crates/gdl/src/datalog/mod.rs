@@ -14,7 +14,7 @@
 //! This is the oracle of the project: it favours plain code, and its answers depend neither on the order of rules nor
 //! on the order of literals.
 
-mod distribute;
+pub(crate) mod distribute;
 mod eval;
 mod plan;
 mod table;
@@ -724,6 +724,7 @@ impl Database {
 
     /// Drops the facts that rules have derived.
     fn reset_table(&mut self, table: usize) {
+        self.procedures_stale = true;
         let (rows, facts) = (&mut self.tables[table], &self.facts[table]);
         self.n_facts = self.n_facts + facts.len() - rows.rows.len();
         rows.clear();

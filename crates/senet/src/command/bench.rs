@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::Args;
 use machine::lanes::{self, LANES, Lanes};
 use machine::scalar::{self, Scalar};
-use machine::{Limits, Reference};
+use machine::{Limits, Machine, Reference, RoleId};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
@@ -33,6 +33,9 @@ pub(crate) struct Bench {
     /// How long to measure each engine
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
+    /// Plays this many matches instead, so that two runs do the same work
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    playouts: Option<u64>,
     /// The longest match, in joint moves; longer ones are given up
     #[arg(long, default_value_t = 1000)]
     cap: u32,
@@ -131,6 +134,10 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
         bytes: 0,
     };
     let time = Duration::from_secs_f64(arguments.seconds);
+    let more = |since: Instant, n_matches: u64| match arguments.playouts {
+        Some(wanted) => n_matches < wanted,
+        None => since.elapsed() < time,
+    };
     let network = match engine {
         Engine::Reference => None,
         _ => match rules::network(rules) {
@@ -151,11 +158,14 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
             let compiled = Instant::now();
             let mut rng = Pcg64Mcg::seed_from_u64(arguments.seed);
             let (mut playouts, mut states, mut given_up) = (0, 0, 0);
-            while compiled.elapsed() < time {
-                for _ in 0..16 {
-                    let (plies, ended) = machine.random_match(&mut rng, arguments.cap);
-                    states += u64::from(plies);
-                    if ended { playouts += 1 } else { given_up += 1 }
+            while more(compiled, playouts + given_up) {
+                let (plies, ended) = machine.random_match(&mut rng, arguments.cap);
+                states += u64::from(plies);
+                if ended {
+                    playouts += 1;
+                    (0..machine.roles().len() as u32).for_each(|role| _ = machine.goal(RoleId(role)));
+                } else {
+                    given_up += 1;
                 }
             }
             (compiled, (playouts, states, given_up))
@@ -168,7 +178,7 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
             let mut plies = [0; LANES];
             let compiled = Instant::now();
             let (mut playouts, mut states, mut given_up) = (0, 0, 0);
-            while compiled.elapsed() < time {
+            while more(compiled, playouts + given_up) {
                 let tally = machine.playouts(&mut random, &mut plies, arguments.cap, 20_000);
                 playouts += tally.n_playouts;
                 states += tally.n_states;
@@ -179,7 +189,7 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
         _ => {
             let mut machine = rules::reference(rules, Limits::default())?;
             let compiled = Instant::now();
-            let counts = reference_playouts(&mut machine, arguments, time).map_err(|e| anyhow!(rules::over_budget(rules, &e)))?;
+            let counts = reference_playouts(&mut machine, arguments, &more).map_err(|e| anyhow!(rules::over_budget(rules, &e)))?;
             (compiled, counts)
         }
     };
@@ -192,14 +202,25 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
     Ok(result)
 }
 
-fn reference_playouts(machine: &mut Reference, arguments: &Bench, time: Duration) -> Result<Counts, machine::Exceeded> {
+fn reference_playouts(
+    machine: &mut Reference,
+    arguments: &Bench,
+    more: &dyn Fn(Instant, u64) -> bool,
+) -> Result<Counts, machine::Exceeded> {
     let start = Instant::now();
     let mut rng = Pcg64Mcg::seed_from_u64(arguments.seed);
     let (mut playouts, mut states, mut given_up) = (0, 0, 0);
-    while start.elapsed() < time {
+    while more(start, playouts + given_up) {
         let result = machine::playout(machine, &mut rng, arguments.cap, |_, _| Ok(()))?;
         states += u64::from(result.n_plies);
-        if result.stop == machine::StopReason::Terminal { playouts += 1 } else { given_up += 1 }
+        if result.stop == machine::StopReason::Terminal {
+            playouts += 1;
+            for role in 0..machine.roles().len() as u32 {
+                machine.goals(&result.last, RoleId(role))?;
+            }
+        } else {
+            given_up += 1;
+        }
     }
     Ok((playouts, states, given_up))
 }

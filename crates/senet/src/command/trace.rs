@@ -133,7 +133,13 @@ fn trace<M: Machine>(machine: &mut M, rules: &rules::Rules, arguments: &Trace) -
     Ok(())
 }
 
-fn random_match<M: Machine>(machine: &mut M, game: &str, seed: u64, cap: u32, out: &mut impl Write) -> anyhow::Result<()> {
+fn random_match<M: Machine>(
+    machine: &mut M,
+    game: &str,
+    seed: u64,
+    cap: u32,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     let roles = machine.roles().to_vec();
     write_line(out, &Header { r#type: "header".into(), game: game.into(), seed, cap, roles })?;
     let mut rng = Pcg64Mcg::seed_from_u64(seed);
