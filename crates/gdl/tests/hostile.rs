@@ -5,21 +5,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gdl::datalog::{Limits, Resource, Unevaluable};
-use gdl::{Database, Form, Relation, Source, keyword, parse, print, resolve};
+use gdl::{Database, Form, Relation, keyword, print};
 
 const TERMINAL: Relation = Relation { name: keyword::TERMINAL, arity: 0 };
 
 type Answer = Result<bool, String>;
 
-/// Reads, prints and evaluates a text, in complete tables and on demand; returns what came of `terminal` in each.
+/// Reads, checks, prints and evaluates a text, in complete tables and on demand; returns what came of `terminal` in each.
 /// Generous, since tests run on busy machines: the point is minutes or days.
 fn survive(text: &str) -> [Answer; 2] {
     let start = Instant::now();
-    let (tree, _) = parse(&Source::new("hostile", text));
-    let (program, _) = resolve(&tree);
-    let printed = print(&tree, Form::Infix);
-    drop((printed, tree));
-    let program = Arc::new(program);
+    let reading = gdl::read("hostile", text.as_bytes());
+    let _: Vec<String> = reading.diagnostics.iter().map(|found| found.render(&reading.source, false)).collect();
+    let _: String = print(&reading.tree, Form::Infix);
+    let program = Arc::new(reading.program);
     let answers = [usize::MAX, 0].map(|table| {
         let limits = Limits { work: 2_000_000, facts: 1_000_000, table, static_table: table, ..Limits::default() };
         let mut database = Database::new(program.clone(), limits).map_err(|why| format!("{why:?}"))?;

@@ -12,9 +12,14 @@ use gdl::program::RuleId;
 use gdl::{Diagnostic, Program, Source};
 use machine::{Limits, Reference, Setup};
 
+use crate::library::{self, Game};
+
 /// A rule text with all that reading it told us.
 pub(crate) struct Rules {
+    /// The library game, if it is one.
+    pub(crate) game: Option<&'static Game>,
     pub(crate) source: Source,
+    pub(crate) tree: gdl::ast::Tree,
     pub(crate) program: Arc<Program>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -33,15 +38,43 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// Reads and checks a rule file; only a file that can't be opened is an error here.
+/// Reads and checks rules: those of a file, of a library game, or of standard input, which is called `-`. Only rules
+/// that can't be found or opened are an error here.
 pub(crate) fn read(rules: &str) -> anyhow::Result<Rules> {
+    if rules == "-" {
+        return Ok(check(None, "<stdin>", &read_all(std::io::stdin().lock()).context("can't read standard input")?));
+    }
+    match (File::open(Path::new(rules)), library::find(rules)) {
+        (Ok(file), _) if !Path::new(rules).is_dir() => {
+            Ok(check(None, rules, &read_all(file).with_context(|| format!("can't read `{rules}`"))?))
+        }
+        (_, Some(game)) => Ok(check(Some(game), game.name, game.rules.as_bytes())),
+        (Err(error), None) if error.kind() == std::io::ErrorKind::NotFound => bail!(not_found(rules)),
+        (Err(error), None) => Err(error).with_context(|| format!("can't read `{rules}`")),
+        (Ok(_), None) => bail!("`{rules}` is a folder, not a rule file"),
+    }
+}
+
+fn read_all(source: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = File::open(Path::new(rules)).with_context(|| format!("can't read `{rules}`"))?;
     // One byte over the limit is enough to be refused; the rest may be without end.
-    let most = gdl::source::MAX_SOURCE_BYTES as u64 + 1;
-    file.take(most).read_to_end(&mut bytes).with_context(|| format!("can't read `{rules}`"))?;
-    let gdl::Reading { source, program, diagnostics, .. } = gdl::read(rules, &bytes);
-    Ok(Rules { source, program: Arc::new(program), diagnostics })
+    source.take(gdl::source::MAX_SOURCE_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn check(game: Option<&'static Game>, name: &str, bytes: &[u8]) -> Rules {
+    let gdl::Reading { source, tree, program, diagnostics } = gdl::read(name, bytes);
+    Rules { game, source, tree, program: Arc::new(program), diagnostics }
+}
+
+fn not_found(rules: &str) -> String {
+    let similar: Vec<String> = library::similar(rules).iter().map(|name| format!("`{name}`")).collect();
+    let hint = match &similar[..] {
+        [] => "`senet games` lists the library".to_owned(),
+        [only] => format!("did you mean {only}?"),
+        [first @ .., last] => format!("did you mean {} or {last}?", first.join(", ")),
+    };
+    format!("can't read `{rules}`: there is no such file, and no library game of that name; {hint}")
 }
 
 /// Prints diagnostics to standard error.
@@ -52,12 +85,18 @@ pub(crate) fn report(source: &Source, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// The reference engine for rules without errors.
-pub(crate) fn reference(rules: &Rules, limits: Limits) -> anyhow::Result<Reference> {
+/// Reports and refuses rules with errors.
+pub(crate) fn accept(rules: &Rules) -> anyhow::Result<()> {
     if gdl::diagnostic::any_error(&rules.diagnostics) {
         report(&rules.source, &rules.diagnostics);
         bail!(Rejected { name: rules.source.name().to_owned() });
     }
+    Ok(())
+}
+
+/// The reference engine for rules without errors.
+pub(crate) fn reference(rules: &Rules, limits: Limits) -> anyhow::Result<Reference> {
+    accept(rules)?;
     match Reference::new(rules.program.clone(), limits) {
         Ok(machine) => Ok(machine),
         Err(Setup::Unevaluable(why)) => {
@@ -83,6 +122,9 @@ pub(crate) fn over_budget(rules: &Rules, exceeded: &machine::Exceeded) -> String
 impl Rules {
     /// What to call the game: the name of its file without the extension, or of its folder.
     pub(crate) fn game_name(&self) -> String {
+        if let Some(game) = self.game {
+            return game.name.to_owned();
+        }
         let path = Path::new(self.source.name());
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let parent = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

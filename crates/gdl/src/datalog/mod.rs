@@ -572,7 +572,7 @@ impl Database {
     pub fn find_on_demand(&mut self, relations: impl IntoIterator<Item = Relation>) {
         for relation in relations {
             if let Some(&table) = self.relations.get(&relation) {
-                self.set_mode(table, Mode::OnDemand);
+                self.change_mode(table, Mode::OnDemand);
             }
         }
     }
@@ -581,7 +581,9 @@ impl Database {
     pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
         if let Some(&table) = self.relations.get(&relation) {
             for &group in self.needs(table).iter() {
-                self.groups[group].tables.iter().for_each(|&table| self.modes[table] = Mode::AlwaysComplete);
+                if let Some(&table) = self.groups[group].tables.first() {
+                    self.want_all(table);
+                }
             }
         }
         self.evaluate(relation).map(|_| ())
@@ -591,22 +593,31 @@ impl Database {
     /// fact its remaining arguments, one after another. Returns their number.
     pub fn solve(&mut self, relation: Relation, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Exceeded> {
         let Some(&table) = self.relations.get(&relation) else { return Ok(0) };
-        self.evaluate_needs(table)?;
         let known: Vec<bool> = (0..relation.arity as usize).map(|index| index < key.len()).collect();
-        let procedure = self.procedure(table, &known).expect("the relation is found on demand");
-        self.plan_procedures().map_err(|broken| match broken {
-            Broken::Exceeded(resource, limit, rule) => Exceeded { resource, limit, rule },
-            Broken::TooLarge { .. } | Broken::TooDeep { .. } => unreachable!("planning derives nothing"),
-        })?;
+        loop {
+            self.evaluate_below(table)?;
+            let procedure = self.procedure(table, &known).expect("the relation is found on demand");
+            let outcome = self.answer(procedure, key, rows);
+            // Nobody else calls this procedure, so what it found need not be remembered.
+            self.memos[procedure].clear();
+            match outcome {
+                Ok(count) => return Ok(count),
+                Err(broken) => self.recover(broken)?,
+            }
+        }
+    }
+
+    fn answer(&mut self, procedure: usize, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Broken> {
+        self.plan_procedures()?;
         self.catch_up_procedures();
-        let outcome = Evaluation {
+        Evaluation {
             tables: &self.tables,
             terms: &mut self.terms,
             procedures: &self.procedures,
             memos: &mut self.memos,
             newest: &|_| 0..0,
             rule: RuleId(0),
-            sink: Sink::Table { table, head: &[] },
+            sink: Sink::Table { table: self.procedures[procedure].table, head: &[] },
             fresh: &mut Rows::new(0),
             fresh_limit: usize::MAX,
             limits: &self.limits,
@@ -616,21 +627,7 @@ impl Database {
             frame: Frame::default(),
             tabling: &mut self.tabling,
         }
-        .answer(procedure, key, rows);
-        // Nobody else calls this procedure, so what it found need not be remembered.
-        self.memos[procedure].clear();
-        match outcome {
-            Ok(count) => Ok(count),
-            Err(Broken::Exceeded(resource, limit, rule)) => {
-                self.tabling = Tabling::default();
-                self.memos.iter_mut().for_each(Memo::clear);
-                Err(Exceeded { resource, limit, rule })
-            }
-            Err(Broken::TooLarge { table } | Broken::TooDeep { table }) => {
-                self.change_mode(table, Mode::AlwaysComplete);
-                self.solve(relation, key, rows)
-            }
-        }
+        .answer(procedure, key, rows)
     }
 
     /// How many facts are held.
@@ -641,43 +638,51 @@ impl Database {
     /// Derives all facts of a relation and returns its table.
     fn evaluate(&mut self, relation: Relation) -> Result<Option<usize>, Exceeded> {
         let Some(&table) = self.relations.get(&relation) else { return Ok(None) };
-        // Who asks for all facts wants a complete table.
+        self.want_all(table);
+        self.evaluate_below(table)?;
+        Ok(Some(table))
+    }
+
+    /// Makes sure that the table will be a complete one.
+    fn want_all(&mut self, table: usize) {
         match self.modes[table] {
             Mode::OnDemand => self.change_mode(table, Mode::AlwaysComplete),
             Mode::Complete => self.set_mode(table, Mode::AlwaysComplete),
             Mode::AlwaysComplete => {}
         }
-        self.evaluate_needs(table)?;
-        Ok(Some(table))
     }
 
-    /// Evaluates the groups that add to a table, and all that they need.
-    fn evaluate_needs(&mut self, table: usize) -> Result<(), Exceeded> {
+    /// Evaluates all groups that a table needs, those of its own rules included.
+    fn evaluate_below(&mut self, table: usize) -> Result<(), Exceeded> {
         let needs = self.needs(table);
         let mut index = 0;
         while let Some(&needed) = needs.get(index) {
+            index += 1;
             if !self.groups[needed].done {
                 match self.evaluate_group(needed) {
                     Ok(()) => self.groups[needed].done = true,
-                    Err(Broken::Exceeded(resource, limit, rule)) => {
-                        // Calls that were under way must not be taken for answered ones.
-                        self.memos.iter_mut().for_each(Memo::clear);
-                        self.tabling = Tabling::default();
-                        return Err(Exceeded { resource, limit, rule });
-                    }
-                    Err(Broken::TooLarge { table }) => {
-                        self.change_mode(table, Mode::OnDemand);
+                    Err(broken) => {
+                        self.recover(broken)?;
                         index = 0;
-                        continue;
-                    }
-                    Err(Broken::TooDeep { table }) => {
-                        self.change_mode(table, Mode::AlwaysComplete);
-                        index = 0;
-                        continue;
                     }
                 }
             }
-            index += 1;
+        }
+        Ok(())
+    }
+
+    /// After an evaluation that broke off: finds the facts of the table that was the reason in another way, if there is
+    /// one. The evaluation must be started again.
+    fn recover(&mut self, broken: Broken) -> Result<(), Exceeded> {
+        match broken {
+            Broken::Exceeded(resource, limit, rule) => {
+                // Calls that were under way must not be taken for answered ones.
+                self.memos.iter_mut().for_each(Memo::clear);
+                self.tabling = Tabling::default();
+                return Err(Exceeded { resource, limit, rule });
+            }
+            Broken::TooLarge { table } => self.change_mode(table, Mode::OnDemand),
+            Broken::TooDeep { table } => self.change_mode(table, Mode::AlwaysComplete),
         }
         Ok(())
     }
@@ -686,7 +691,7 @@ impl Database {
     /// stays true; plans that read them are out of date.
     fn change_mode(&mut self, table: usize, mode: Mode) {
         self.set_mode(table, mode);
-        let group = self.groups_of[table][0];
+        let Some(&group) = self.groups_of[table].first() else { return };
         self.groups[group].done = false;
         self.memos.iter_mut().for_each(Memo::clear);
         self.tabling = Tabling::default();
@@ -718,6 +723,7 @@ impl Database {
         let (rows, facts) = (&mut self.tables[table], &self.facts[table]);
         self.n_facts = self.n_facts + facts.len() - rows.rows.len();
         rows.clear();
+        self.procedures_stale = true;
         (0..facts.len()).for_each(|index| _ = rows.rows.insert(facts.row(index)));
     }
 
@@ -789,10 +795,11 @@ impl Database {
         occurrence: Option<usize>,
         newest: &dyn Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<(), Broken> {
-        let n_procedures = if self.rules[rule].calls { self.procedures.len() } else { 0 };
-        self.spend(1 + n_procedures, self.rules[rule].rule)?;
-        if n_procedures > 0 {
+        self.spend(1, self.rules[rule].rule)?;
+        if self.rules[rule].calls {
             self.plan_procedures()?;
+            let n_procedures = if self.procedures_stale { self.procedures.len() } else { 0 };
+            self.spend(n_procedures, self.rules[rule].rule)?;
             self.catch_up_procedures();
         }
         let planned = std::mem::replace(&mut self.rules[rule], Planned::new(RuleId(0), 0));

@@ -24,7 +24,7 @@ use crate::rules::{self, Rules};
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
-    /// Rule files
+    /// Rule files, names of library games, or `-` for standard input
     #[arg(required = true)]
     rules: Vec<String>,
     /// The engine to measure; all of them by default

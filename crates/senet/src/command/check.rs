@@ -29,7 +29,7 @@ use crate::rules::{self, Rules};
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Check {
-    /// Rule files
+    /// Rule files, names of library games, or `-` for standard input
     #[arg(required_unless_present = "explain")]
     rules: Vec<String>,
     /// Prints JSON: an object for each file, on a line of its own

@@ -3,8 +3,11 @@
 mod bench;
 mod check;
 mod explain;
+mod games;
 mod perft;
+mod show;
 mod trace;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -12,7 +15,10 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Games(games::Games),
+    Show(show::Show),
     Check(check::Check),
+    Watch(watch::Watch),
     Trace(trace::Trace),
     Perft(perft::Perft),
     Bench(bench::Bench),
@@ -20,7 +26,10 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Games(arguments) => games::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
+        Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),

@@ -16,7 +16,7 @@ use crate::rules;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Perft {
-    /// A rule file
+    /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
     /// The longest paths to count, in joint moves
     #[arg(long, default_value_t = 3)]

@@ -23,7 +23,7 @@ use crate::rules;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Trace {
-    /// A rule file
+    /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
     /// Chooses the moves of a random match
     #[arg(long, default_value_t = 1)]
