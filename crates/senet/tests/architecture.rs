@@ -1,55 +1,74 @@
-//! The crates depend on each other as ARCHITECTURE.md says.
+//! The crates depend on each other as `ARCHITECTURE.md` says, and on nothing that it forbids.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
-/// The pipeline: a crate may use those before it.
-const CRATES: [&str; 3] = ["gdl", "machine", "senet"];
-/// What a crate must do without, directly or indirectly.
-const FORBIDDEN: [(&str, &[&str]); 2] = [
-    ("gdl", &["rand", "serde", "serde_json", "clap", "anyhow"]),
-    ("machine", &["serde", "serde_json", "clap", "anyhow"]),
-];
+/// Crates, each with the names that are listed for it.
+type List = Vec<(String, BTreeSet<String>)>;
 
-/// The packages that a crate is built with, its own tests' excluded.
-fn dependencies(name: &str) -> BTreeSet<String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["tree", "--package", name, "--edges", "normal", "--prefix", "none", "--format", "{p}", "--offline"])
+#[test]
+fn crates_depend_on_each_other_as_the_map_says() {
+    let [mut listed, _] = lists();
+    for (index, (name, uses)) in listed.iter().enumerate() {
+        let before: BTreeSet<String> = listed[..index].iter().map(|(name, _)| name.clone()).collect();
+        assert!(uses.is_subset(&before), "`{name}` uses crates that don't stand before it in ARCHITECTURE.md");
+    }
+    listed.sort();
+    assert_eq!(manifests(), listed, "left: the manifests, right: ARCHITECTURE.md");
+}
+
+#[test]
+fn forbidden_packages_come_in_by_no_path() {
+    let [_, forbidden] = lists();
+    for (name, forbidden) in forbidden {
+        let tree = cargo(&["tree", "--package", &name, "--edges", "normal", "--prefix", "none"]);
+        let reached: BTreeSet<String> =
+            tree.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+        assert!(reached.contains(&name), "{tree}");
+        let found: Vec<_> = forbidden.intersection(&reached).collect();
+        assert!(found.is_empty(), "`{name}` must not depend on {found:?}");
+    }
+}
+
+/// The lists in the section on crates: who uses whom, and what is forbidden.
+fn lists() -> [List; 2] {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let text = std::fs::read_to_string(path).expect("the page is there");
+    let section = text.split_once("## Crates").expect("a section on crates").1;
+    let mut blocks = section.split("```");
+    let mut list = || {
+        let block = blocks.nth(1).expect("two lists");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        let entry = |line: &str| line.split_once(':').map(|(name, others)| (name.trim().to_owned(), words(others)));
+        block.lines().filter_map(entry).collect()
+    };
+    [list(), list()]
+}
+
+/// For each crate of the workspace, those that it depends on for building or running.
+fn manifests() -> List {
+    let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps"]);
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).expect("cargo prints JSON");
+    let packages = metadata["packages"].as_array().expect("a list");
+    let name = |package: &serde_json::Value| package["name"].as_str().expect("a name").to_owned();
+    let names: BTreeSet<String> = packages.iter().map(name).collect();
+    let uses = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().expect("a list").iter();
+        all.filter(|dependency| dependency["kind"] != "dev").map(name).filter(|used| names.contains(used)).collect()
+    };
+    let mut list: List = packages.iter().map(|package| (name(package), uses(package))).collect();
+    list.sort();
+    list
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(["--offline", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("cargo prints UTF-8");
-    text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
-}
-
-#[test]
-fn crates_use_only_those_before_them() {
-    for (place, name) in CRATES.iter().enumerate() {
-        let used = dependencies(name);
-        assert!(used.contains(*name), "{name} is a package");
-        for later in &CRATES[place + 1..] {
-            assert!(!used.contains(*later), "{name} must not use {later}");
-        }
-    }
-}
-
-#[test]
-fn lower_crates_do_without_the_outside_world() {
-    for (name, forbidden) in FORBIDDEN {
-        let used = dependencies(name);
-        for package in forbidden {
-            assert!(!used.contains(*package), "{name} must do without {package}");
-        }
-    }
-}
-
-#[test]
-fn the_list_of_crates_is_complete() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let entries = std::fs::read_dir(folder).expect("the crates are in the repository");
-    let names: BTreeSet<String> =
-        entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
-    assert_eq!(names, CRATES.iter().map(|name| (*name).to_owned()).collect());
+    String::from_utf8(output.stdout).expect("cargo prints UTF-8")
 }

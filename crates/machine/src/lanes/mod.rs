@@ -204,6 +204,7 @@ impl Lanes {
 
     /// Plays random matches in all lanes until `n_states` joint moves have been made in all, each role choosing
     /// uniformly among its legal moves; a match longer than `cap` is given up. Lanes go on where the last call left them.
+    /// Ends at once if there is nothing to play: the initial state is terminal, or a role has no legal move in it.
     pub fn playouts(&mut self, random: &mut Random, plies: &mut [u32; LANES], cap: u32, n_states: u64) -> Tally {
         let compiled = self.compiled.clone();
         let network = &compiled.network;
@@ -235,6 +236,10 @@ impl Lanes {
             // Step 3. Go on; lanes whose match is over begin the next one instead.
             self.advance();
             let mut fresh = over | stuck;
+            if fresh.count() as usize == LANES && plies.iter().all(|&ply| ply == 0) {
+                // Nothing can be played from the initial state, now or later.
+                break;
+            }
             tally.n_given_up += u64::from((stuck & !over).count());
             tally.n_states += LANES as u64 - u64::from(fresh.count());
             for (lane, ply) in plies.iter_mut().enumerate() {

@@ -1,0 +1,47 @@
+//! Writes the first inputs of every target: the games of the library, in both notations.
+
+use std::path::{Path, PathBuf};
+
+fn main() -> std::io::Result<()> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let corpus = |target: &str| -> std::io::Result<PathBuf> {
+        let folder = root.join("corpus").join(target);
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    };
+    let (text, game, datalog) = (corpus("text")?, corpus("game")?, corpus("datalog")?);
+    let mut n_files = 0;
+    let mut write = |folder: &Path, name: &str, bytes: &[u8]| {
+        n_files += 1;
+        std::fs::write(folder.join(name), bytes)
+    };
+    for folder in std::fs::read_dir(root.join("../games"))? {
+        let folder = folder?;
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let Ok(rules) = std::fs::read_to_string(folder.path().join("rules.kif")) else { continue };
+        let (tree, _) = gdl::parse(&gdl::Source::new(&*name, rules));
+        let kif = gdl::print(&tree, gdl::Form::Kif);
+        write(&text, &format!("{name}.kif"), kif.as_bytes())?;
+        write(&text, &format!("{name}.infix"), gdl::print(&tree, gdl::Form::Infix).as_bytes())?;
+        write(&game, &name, &[&[0, 1, 2, 3], kif.as_bytes()].concat())?;
+    }
+    // Small texts and games, where most of the work is done.
+    let small = [
+        "(role r)(init (at 1))(<= (legal r go) (true (at 1)))(<= (next (at 2)) (does r go))(<= terminal (true (at 2)))(goal r 100)",
+        "(role a)(role b)(n 1 2)(n 2 3)(init (c 1))(<= (legal ?r (p ?x)) (role ?r) (or (true (c ?x)) (n ?x ?y)))
+         (<= (q ?x ?y) (n ?x ?y))(<= (q ?x ?z) (n ?x ?y) (q ?y ?z))(<= (next (c ?y)) (does a (p ?x)) (q ?x ?y) (not (does b (p ?y))))
+         (<= terminal (not (true (c 1))))(<= (goal ?r 50) (role ?r) (distinct ?r b))(<= (goal b 0) (not (goal b 50)))",
+        "role(r)\ninit(f(g(x), 'Y z'))\nlegal(r, M) :- true(f(M, _)) & ~(a | b & c)\nterminal :- .\n",
+    ];
+    for (number, rules) in small.iter().enumerate() {
+        write(&text, &format!("small-{number}"), rules.as_bytes())?;
+        write(&game, &format!("small-{number}"), &[&[0, 1, 2, 3], rules.as_bytes()].concat())?;
+    }
+    for seed in 0..20u8 {
+        let bytes: Vec<u8> =
+            (0..200u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed.wrapping_mul(37)).collect();
+        write(&datalog, &format!("{seed}"), &bytes)?;
+    }
+    println!("{n_files} files in {}", root.join("corpus").display());
+    Ok(())
+}
