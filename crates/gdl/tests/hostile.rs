@@ -25,7 +25,7 @@ fn survive(text: &str) -> [Answer; 2] {
         database.holds_any(TERMINAL).map_err(|why| format!("{:?}", why.resource))
     });
     let took = start.elapsed();
-    assert!(took < Duration::from_secs(60), "took {took:?}");
+    assert!(took < Duration::from_secs(240), "took {took:?}");
     answers
 }
 

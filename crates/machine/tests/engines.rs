@@ -22,6 +22,10 @@ fn main() {
         trials.push(Trial::test(of("unmake_restores"), move || unmake_restores(&unmake)));
         trials.push(Trial::test(of("kernels_agree"), move || kernels_agree(&kernels)));
     }
+    for name in ["tic-tac-toe", "pacman", "peg", "go-5x5"] {
+        let test = format!("batches_equal_single_states::{name}");
+        trials.push(Trial::test(test, move || batches_equal_single_states(name)));
+    }
     for name in
         ["tic-tac-toe", "tic-tic-toe", "connect-3-4x4", "three-player-tic-tac-toe", "peg", "rock-paper-scissors"]
     {
@@ -175,6 +179,51 @@ fn kernels_agree(folder: &Path) -> Result<(), Failed> {
     for (kernel, tally) in &tallies[1..] {
         if *tally != tallies[0].1 {
             return Err(format!("{} differs from {}", kernel.name(), tallies[0].0.name()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Successors and formulas of many states at once are those of each state alone.
+fn batches_equal_single_states(name: &str) -> Result<(), Failed> {
+    let mut network = Arc::unwrap_or_clone(network(&games().join(name)));
+    // Formulas: some fluents, a conjunction with a negation, and a disjunction.
+    let fluents: Vec<_> = network.fluents.iter().take(5).map(|&fluent| network.name(fluent)).collect();
+    let wires: Vec<_> = fluents.iter().map(|name| network.fluent(name).expect("a fluent of the game")).collect();
+    let both = network.all_of(&[wires[0], wires[1].inverted(), wires[2]]);
+    let any = network.any_of(&wires);
+    network.formulas = vec![wires[3], both, any];
+    let network = Arc::new(network);
+    let (mut scalar, mut lanes) =
+        (Scalar::new(scalar::Compiled::new(network.clone())), Lanes::new(lanes::Compiled::new(network)));
+    // More states than lanes, and no multiple of 64.
+    let mut rng = Pcg64Mcg::seed_from_u64(3);
+    let (mut states, mut joints, mut following) = (Vec::new(), Vec::new(), Vec::new());
+    while states.len() < 700 {
+        let mut state = scalar.initial()?;
+        while !scalar.is_terminal(&state)? {
+            let mut joint = Vec::new();
+            for role in 0..scalar.roles().len() as u32 {
+                let mut moves = Vec::new();
+                scalar.legal(&state, RoleId(role), &mut moves)?;
+                joint.push(moves[rng.random_range(0..moves.len())]);
+            }
+            let next = scalar.next(&state, &joint)?;
+            states.push(std::mem::replace(&mut state, next.clone()));
+            joints.push(joint);
+            following.push(next);
+        }
+    }
+    let steps: Vec<(&[u64], &[u32])> =
+        states.iter().zip(&joints).map(|(state, joint)| (&**state, &joint[..])).collect();
+    assert_eq!(lanes.successors(&steps), following);
+    let columns = lanes.evaluate_formulas(&states.iter().map(|state| &**state).collect::<Vec<_>>());
+    for (index, state) in states.iter().enumerate() {
+        let names = scalar.fluents(state);
+        let holds: Vec<bool> = fluents.iter().map(|name| names.contains(name)).collect();
+        let expected = [holds[3], holds[0] && !holds[1] && holds[2], holds.contains(&true)];
+        for (column, expected) in columns.iter().zip(expected) {
+            assert_eq!(column[index / 64] >> (index % 64) & 1 == 1, expected, "state {index}: {names:?}");
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use gdl::datalog::Unevaluable;
 use gdl::program::RuleId;
-use gdl::{Diagnostic, Program, Source};
+use gdl::{Code, Diagnostic, Program, Severity, Source};
 use machine::{Limits, Reference, Setup};
 
 use crate::library::{self, Game};
@@ -85,10 +85,16 @@ pub(crate) fn report(source: &Source, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// Reports and refuses rules with errors.
+/// Errors that make rules no good game, but leave them a meaning: the reference engine can follow them.
+const FOLLOWED: [Code; 4] = [Code::StateInStatic, Code::MoveInState, Code::NoLegal, Code::GoalValue];
+
+/// Reports errors, and refuses rules that have no meaning.
 pub(crate) fn accept(rules: &Rules) -> anyhow::Result<()> {
-    if gdl::diagnostic::any_error(&rules.diagnostics) {
+    let errors = || rules.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
+    if errors().next().is_some() {
         report(&rules.source, &rules.diagnostics);
+    }
+    if errors().any(|found| !FOLLOWED.contains(&found.code)) {
         bail!(Rejected { name: rules.source.name().to_owned() });
     }
     Ok(())

@@ -147,7 +147,7 @@ impl Compiled {
 /// When each gate is needed.
 fn phases(network: &Network) -> Vec<Phase> {
     let cone = |outputs: &mut dyn Iterator<Item = Wire>| cone(&network.gates, &network.blocks, outputs);
-    let state = cone(&mut network.legal.iter().copied().chain([network.terminal]));
+    let state = cone(&mut network.legal.iter().chain(&network.formulas).copied().chain([network.terminal]));
     let goal = cone(&mut network.goals.iter().map(|&(_, _, wire)| wire));
     let step = cone(&mut network.next.iter().copied());
     let phase = |gate: usize| match (state[gate], goal[gate], step[gate]) {

@@ -138,6 +138,47 @@ impl Lanes {
         self.values[1..1 + self.next.len()].copy_from_slice(&self.next);
     }
 
+    /// The states that follow from each state by its joint move, 512 at a time.
+    pub fn successors(&mut self, steps: &[(&[u64], &[u32])]) -> Vec<Box<[u64]>> {
+        let mut following = Vec::with_capacity(steps.len());
+        for batch in steps.chunks(LANES) {
+            for chosen in 0..self.compiled.network.moves.len() as u32 {
+                self.set_move(chosen, Vector::ZERO);
+            }
+            for (lane, (state, joint)) in batch.iter().enumerate() {
+                self.load(lane, state);
+                for &chosen in *joint {
+                    let slot = self.compiled.move_slot(chosen);
+                    self.values[slot].set(lane, true);
+                }
+            }
+            self.evaluate();
+            self.advance();
+            following.extend((0..batch.len()).map(|lane| self.store(lane)));
+        }
+        following
+    }
+
+    /// Evaluates the network's formulas in many states, 512 at a time: for each formula, one bit for each state.
+    pub fn evaluate_formulas(&mut self, states: &[&[u64]]) -> Vec<Vec<u64>> {
+        let compiled = self.compiled.clone();
+        let wires: Vec<u32> = compiled.network.formulas.iter().map(|&wire| compiled.wire(wire)).collect();
+        let mut columns = vec![vec![0; states.len().div_ceil(64)]; wires.len()];
+        for (number, batch) in states.chunks(LANES).enumerate() {
+            batch.iter().enumerate().for_each(|(lane, state)| self.load(lane, state));
+            self.evaluate();
+            for (column, &wire) in columns.iter_mut().zip(&wires) {
+                let first = number * LANES / 64;
+                let words = &mut column[first..(first + LANES / 64).min(states.len().div_ceil(64))];
+                words.copy_from_slice(&self.wire(wire).0[..words.len()]);
+                if let (true, Some(last)) = (batch.len() % 64 != 0, words.last_mut()) {
+                    *last &= (1 << (batch.len() % 64)) - 1;
+                }
+            }
+        }
+        columns
+    }
+
     fn run(&mut self, segment: &Segment) {
         for part in &segment.parts {
             match part {

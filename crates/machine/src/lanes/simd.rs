@@ -126,9 +126,12 @@ impl Program {
     }
 }
 
-/// Which version of the loop runs.
+/// Which version of the loop runs. Values are made here alone, so that each is one that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
+pub struct Kernel(Version);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
     /// For any processor.
     Portable,
     /// 256 bits at a time.
@@ -148,14 +151,18 @@ impl Kernel {
     /// Every kernel that this processor can run, the best last.
     pub fn available() -> Vec<Kernel> {
         #[allow(unused_mut)]
-        let mut kernels = vec![Kernel::Portable];
+        let mut kernels = vec![Kernel(Version::Portable)];
         #[cfg(target_arch = "x86_64")]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
-                kernels.push(Kernel::Avx2);
+                kernels.push(Kernel(Version::Avx2));
             }
-            if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512vl") {
-                kernels.push(Kernel::Avx512);
+            let avx512 = std::arch::is_x86_feature_detected!("avx512f")
+                && std::arch::is_x86_feature_detected!("avx512vl")
+                && std::arch::is_x86_feature_detected!("avx512bw")
+                && std::arch::is_x86_feature_detected!("avx512dq");
+            if avx512 {
+                kernels.push(Kernel(Version::Avx512));
             }
         }
         kernels
@@ -163,12 +170,12 @@ impl Kernel {
 
     /// A short name.
     pub fn name(self) -> &'static str {
-        match self {
-            Kernel::Portable => "portable",
+        match self.0 {
+            Version::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => "avx2",
+            Version::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => "avx512",
+            Version::Avx512 => "avx512",
         }
     }
 
@@ -178,15 +185,15 @@ impl Kernel {
     /// If there are fewer values than the program has slots.
     pub fn run(self, program: &Program, values: &mut [Vector]) {
         assert!(values.len() >= program.n_slots, "a value for each slot");
-        match self {
+        match self.0 {
             // SAFETY: the program stays inside its slots, and there is a value for each.
-            Kernel::Portable => unsafe { run(&program.ops, values) },
+            Version::Portable => unsafe { run(&program.ops, values) },
             // SAFETY: as above; and this kernel is made by `available` only where the processor has AVX2.
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => unsafe { run_avx2(&program.ops, values) },
+            Version::Avx2 => unsafe { run_avx2(&program.ops, values) },
             // SAFETY: as above, with AVX-512.
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => unsafe { run_avx512(&program.ops, values) },
+            Version::Avx512 => unsafe { run_avx512(&program.ops, values) },
         }
     }
 }
@@ -222,4 +229,49 @@ unsafe fn run_avx2(ops: &[Op], values: &mut [Vector]) {
 unsafe fn run_avx512(ops: &[Op], values: &mut [Vector]) {
     // SAFETY: promised by the caller.
     unsafe { run(ops, values) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A random program gives the same values by every kernel and by the plain meaning of its operations.
+    #[test]
+    fn kernels_compute_what_operations_mean() {
+        let mut seed = 1;
+        let mut random = || crate::scalar::split_mix(&mut seed);
+        let n_inputs = 50;
+        let ops: Vec<Op> = (n_inputs..1000)
+            .map(|to| Op { a: (random() % (2 * to)) as u32, b: (random() % (2 * to)) as u32, to: to as u32 })
+            .collect();
+        let mut values = vec![Vector::ZERO; 1000];
+        values[..n_inputs as usize].iter_mut().flat_map(|value| &mut value.0).for_each(|word| *word = random());
+        let mut expected = values.clone();
+        for op in &ops {
+            let input = |wire: u32| {
+                let value = expected[wire as usize / 2];
+                if wire % 2 == 1 { !value } else { value }
+            };
+            expected[op.to as usize] = input(op.a) & input(op.b);
+        }
+        let program = Program::new(ops, values.len());
+        for kernel in Kernel::available() {
+            let mut found = values.clone();
+            kernel.run(&program, &mut found);
+            assert!(found == expected, "{}", kernel.name());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "operations stay inside their slots")]
+    fn operations_outside_are_refused() {
+        Program::new(vec![Op { a: 0, b: 20, to: 1 }], 10);
+    }
+
+    #[test]
+    #[should_panic(expected = "a value for each slot")]
+    fn too_few_values_are_refused() {
+        let program = Program::new(vec![Op { a: 0, b: 2, to: 5 }], 10);
+        Kernel::detect().run(&program, &mut [Vector::ZERO; 9]);
+    }
 }

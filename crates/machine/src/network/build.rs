@@ -491,7 +491,7 @@ impl Circuit {
 }
 
 /// Sorts wires and drops repeated and true ones; `false` if they can't all be true.
-fn normalize(wires: &mut Vec<Wire>) -> bool {
+pub(super) fn normalize(wires: &mut Vec<Wire>) -> bool {
     wires.retain(|&wire| wire != Wire::TRUE);
     wires.sort_unstable();
     wires.dedup();
@@ -654,6 +654,7 @@ fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> N
         legal: wires(&legal),
         goals: goals.iter().map(|&(role, value, wire)| (role, value, renumber(wire, &number))).collect(),
         terminal: renumber(terminal, &number),
+        formulas: Vec::new(),
         symbols: ground.symbols.clone(),
         terms: ground.terms.clone(),
     }

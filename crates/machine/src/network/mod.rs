@@ -106,6 +106,8 @@ pub struct Network {
     pub goals: Vec<(u32, i64, Wire)>,
     /// What ends the game.
     pub terminal: Wire,
+    /// Further wires of interest, which machines evaluate with the state; none at first.
+    pub formulas: Vec<Wire>,
     /// Names, for printing.
     pub symbols: Symbols,
     /// Terms, for printing.
@@ -147,7 +149,41 @@ impl Network {
     /// Every output wire.
     pub fn outputs(&self) -> impl Iterator<Item = Wire> + '_ {
         let goals = self.goals.iter().map(|&(_, _, wire)| wire);
-        self.legal.iter().chain(&self.next).copied().chain(goals).chain([self.terminal])
+        self.legal.iter().chain(&self.next).chain(&self.formulas).copied().chain(goals).chain([self.terminal])
+    }
+
+    /// The wire of a fluent, given as the rules write it; `None` if it can never hold.
+    pub fn fluent(&self, name: &str) -> Option<Wire> {
+        let same = |&term: &TermId| self.name(term).eq_ignore_ascii_case(name);
+        if let Some(index) = self.fluents.iter().position(same) {
+            return Some(Wire::of(1 + index as u32));
+        }
+        if let Some(&(_, other, inverted)) = self.equal_fluents.iter().find(|(term, ..)| same(term)) {
+            return Some(Wire::of(1 + other).invert_if(inverted));
+        }
+        self.constant_fluents.iter().any(same).then_some(Wire::TRUE)
+    }
+
+    /// A new gate that is true where all of the wires are; for formulas over states.
+    pub fn all_of(&mut self, wires: &[Wire]) -> Wire {
+        let mut wires = wires.to_vec();
+        if !build::normalize(&mut wires) {
+            return Wire::FALSE;
+        }
+        match wires[..] {
+            [] => Wire::TRUE,
+            [wire] => wire,
+            _ => {
+                self.gates.push(Gate::And(wires.into()));
+                Wire::of(self.gates.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// A new gate that is true where any of the wires is.
+    pub fn any_of(&mut self, wires: &[Wire]) -> Wire {
+        let inverted: Vec<Wire> = wires.iter().map(|wire| wire.inverted()).collect();
+        self.all_of(&inverted).inverted()
     }
 }
 

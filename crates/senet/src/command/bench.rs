@@ -1,5 +1,6 @@
 //! `senet bench`: how fast a game runs.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -13,20 +14,24 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 
 use super::trace::Engine;
+use crate::library::GAMES;
 use crate::rules::{self, Rules};
 
 /// Measures random playouts from the initial state to the end, on one thread
 ///
 /// Examples:
 ///   senet bench connect-four                        all engines
-///   senet bench reversi --engine lanes --seconds 10 --json
+///   senet bench othello --engine lanes --seconds 10 --json
 ///   senet bench --all --seconds 1                   the whole library, as a table
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
     /// Rule files, names of library games, or `-` for standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "all")]
     rules: Vec<String>,
+    /// Measures every game of the library
+    #[arg(long, conflicts_with = "rules")]
+    all: bool,
     /// The engine to measure; all of them by default
     #[arg(long, value_enum)]
     engine: Option<Engine>,
@@ -71,33 +76,37 @@ struct Measurement {
 }
 
 pub(crate) fn run(arguments: Bench) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
     if !arguments.json {
-        println!(
+        writeln!(
+            out,
             "{:<26} {:<9} {:>12} {:>13} {:>9} {:>9} {:>10} {:>8}",
             "game", "engine", "playouts/s", "states/s", "compile s", "gates", "edges", "MiB"
-        );
+        )?;
     }
-    for name in &arguments.rules {
-        let rules = rules::read(name)?;
+    let library = GAMES.iter().map(|game| game.name.to_owned()).filter(|_| arguments.all);
+    for name in arguments.rules.iter().cloned().chain(library) {
+        let rules = rules::read(&name)?;
         let engines = [Engine::Reference, Engine::Scalar, Engine::Lanes];
         for engine in engines.into_iter().filter(|&engine| arguments.engine.is_none_or(|wanted| wanted == engine)) {
             let measurement = measure(&rules, engine, &arguments)?;
             if arguments.json {
-                println!("{}", serde_json::to_string(&measurement)?);
+                writeln!(out, "{}", serde_json::to_string(&measurement)?)?;
             } else {
-                print_row(&measurement);
+                print_row(&mut out, &measurement)?;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_row(row: &Measurement) {
+fn print_row(out: &mut impl Write, row: &Measurement) -> std::io::Result<()> {
     if let Some(failure) = &row.failure {
-        println!("{:<26} {:<9} {failure}", row.game, row.engine);
-        return;
+        writeln!(out, "{:<26} {:<9} {failure}", row.game, row.engine)?;
+        return Ok(());
     }
-    println!(
+    writeln!(
+        out,
         "{:<26} {:<9} {:>12.0} {:>13.0} {:>9.3} {:>9} {:>10} {:>8.1}",
         row.game,
         row.engine,
@@ -107,7 +116,7 @@ fn print_row(row: &Measurement) {
         row.gates,
         row.edges,
         row.bytes as f64 / f64::from(1 << 20)
-    );
+    )
 }
 
 /// Playouts, joint moves and matches given up.

@@ -1,5 +1,6 @@
 //! `senet perft`: how many ways there are to play on.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
@@ -30,18 +31,19 @@ pub(crate) fn run(arguments: Perft) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     let mut machine = rules::reference(&rules, Limits::default())?;
     let counts = machine::perft(&mut machine, arguments.depth).map_err(|e| anyhow!(rules::over_budget(&rules, &e)))?;
+    let mut out = std::io::stdout().lock();
     if arguments.json {
         let lines: Vec<_> = counts
             .iter()
             .enumerate()
             .map(|(depth, count)| serde_json::json!({"depth": depth, "paths": count.paths, "terminal": count.terminal}))
             .collect();
-        println!("{}", serde_json::Value::from(lines));
+        writeln!(out, "{}", serde_json::Value::from(lines))?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{:>5} {:>16} {:>16}", "depth", "paths", "terminal");
+    writeln!(out, "{:>5} {:>16} {:>16}", "depth", "paths", "terminal")?;
     for (depth, count) in counts.iter().enumerate() {
-        println!("{depth:>5} {:>16} {:>16}", count.paths, count.terminal);
+        writeln!(out, "{depth:>5} {:>16} {:>16}", count.paths, count.terminal)?;
     }
     Ok(ExitCode::SUCCESS)
 }
