@@ -9,7 +9,8 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         Ok(folder)
     };
-    let (text, game, datalog) = (corpus("text")?, corpus("game")?, corpus("datalog")?);
+    let (text, game) = (corpus("text")?, corpus("game")?);
+    let (generated, datalog) = (corpus("generated")?, corpus("datalog")?);
     let mut n_files = 0;
     let mut write = |folder: &Path, name: &str, bytes: &[u8]| {
         n_files += 1;
@@ -41,6 +42,7 @@ fn main() -> std::io::Result<()> {
         let bytes: Vec<u8> =
             (0..200u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed.wrapping_mul(37)).collect();
         write(&datalog, &format!("{seed}"), &bytes)?;
+        write(&generated, &format!("{seed}"), &bytes)?;
     }
     println!("{n_files} files in {}", root.join("corpus").display());
     Ok(())

@@ -359,18 +359,33 @@ impl Normalizer {
         let one = |part| vec![vec![part]];
         Ok(match (formula, negated) {
             (Formula::Atom(atom), false) => one(Part::Literal(Literal::Positive(atom.clone()))),
-            (Formula::Distinct(left, right, _), false) => {
+            (Formula::Distinct(left, right, _), _) => {
                 let mut open = false;
                 formula.for_each_var(&mut |var| open |= !bound.contains(&var));
                 match (left == right, open) {
-                    (true, _) => Vec::new(),
                     // An unbound variable differs from everything but itself.
-                    (false, true) => vec![Vec::new()],
-                    (false, false) => one(Part::Literal(Literal::Distinct(left.clone(), right.clone()))),
+                    (same, unbound) if same || unbound => {
+                        let holds = same == negated;
+                        if holds { vec![Vec::new()] } else { Vec::new() }
+                    }
+                    _ if negated => one(Part::Equal(left.clone(), right.clone())),
+                    _ => one(Part::Literal(Literal::Distinct(left.clone(), right.clone()))),
                 }
             }
-            (Formula::Distinct(left, right, _), true) => one(Part::Equal(left.clone(), right.clone())),
-            (Formula::Not(inner, _), _) => self.formula(inner, !negated, bound, n_variables, origin)?,
+            (Formula::Not(inner, _), true) => {
+                // "There is a solution": its own variables have nothing to do with others of the same name.
+                let mut shared = BTreeSet::new();
+                let mut has_local = false;
+                inner.for_each_var(&mut |var| {
+                    if bound.contains(&var) { _ = shared.insert(var) } else { has_local = true }
+                });
+                if has_local {
+                    one(Part::Literal(Literal::Positive(self.helper(inner, &shared, n_variables, origin)?)))
+                } else {
+                    self.formula(inner, false, bound, n_variables, origin)?
+                }
+            }
+            (Formula::Not(inner, _), false) => self.formula(inner, true, bound, n_variables, origin)?,
             (Formula::And(parts, _), false) => self.conjunction(parts, false, bound, n_variables, origin)?,
             // Not one of them holds: the negation of a conjunction, with both signs turned round.
             (Formula::Or(parts, _), true) => {

@@ -1,5 +1,7 @@
 //! The law for engines on damaged games: a short and repeatable version of what the fuzzer does.
 
+#[path = "../../gdl/tests/oracle/generate.rs"]
+mod generate;
 mod laws;
 #[path = "../../gdl/tests/laws/mutate.rs"]
 mod mutate;
@@ -21,4 +23,32 @@ fn engines_agree_on_damaged_games() {
         }
     }
     assert!(n_compared >= 500, "only {n_compared} damaged games could be played");
+}
+
+/// Rules on which engines have differed.
+#[test]
+fn engines_agree_on_what_was_found() {
+    let frame = "(role r) (legal r go) (init (f a)) (init (g b)) (<= (next ?x) (true ?x)) (<= terminal (true stop))";
+    for goals in [
+        "(<= (goal r 100) (not (distinct ?x ?y)))",
+        "(<= (goal r 100) (not (distinct ?x ?x)))",
+        "(<= (goal r 100) (true (f ?x)) (not (distinct ?x ?y)))",
+        "(<= (goal r 100) (not (not (true (f ?x)))) (not (not (true (g ?x)))))",
+        "(<= (goal r 100) (not (or (not (true (f ?x))) (not (true (g ?x))))))",
+    ] {
+        assert!(laws::game(&format!("{frame} {goals} (<= (goal r 0) (not (goal r 100)))"), &[0]), "{goals}");
+    }
+}
+
+#[test]
+fn engines_agree_on_generated_games() {
+    let mut random = Random::new(1);
+    let mut n_compared = 0;
+    for _ in 0..400 {
+        let mut chunk = || (0..random.below(48)).map(|_| random.below(256) as u8).collect::<Vec<u8>>();
+        let n_rules = 1 + usize::from(chunk().len() % 20);
+        let chunks: Vec<Vec<u8>> = (0..n_rules).map(|_| chunk()).collect();
+        n_compared += usize::from(laws::game(&generate::game(&chunks), &chunk()));
+    }
+    assert!(n_compared >= 100, "only {n_compared} generated games could be played");
 }

@@ -50,7 +50,18 @@ impl Choices<'_> {
 
 /// The rule text of a program: each chunk of bytes is a rule, a fact, or both. The program says of each derived relation
 /// in `next` which facts it has, asked for in several ways.
+#[allow(dead_code, reason = "each test needs one of the two")]
 pub(crate) fn program(chunks: &[Vec<u8>]) -> String {
+    rules(chunks) + QUESTIONS
+}
+
+/// The same rules as those of a game: what the relations say decides what is legal, what comes next, and who wins.
+#[allow(dead_code, reason = "each test needs one of the two")]
+pub(crate) fn game(chunks: &[Vec<u8>]) -> String {
+    rules(chunks) + GAME
+}
+
+fn rules(chunks: &[Vec<u8>]) -> String {
     let mut text = String::from(GIVEN);
     for bytes in chunks {
         let mut choices = Choices(bytes.iter());
@@ -63,18 +74,19 @@ pub(crate) fn program(chunks: &[Vec<u8>]) -> String {
             text.push_str(&rule(&mut choices, kind == 5));
         }
     }
-    text.push_str(QUESTIONS);
     text
 }
 
 /// The fluents of a state and the moves of the roles `a` and `b`, as terms.
 #[derive(Debug)]
+#[allow(dead_code, reason = "a game has states of its own")]
 pub(crate) struct State {
     pub(crate) fluents: Vec<String>,
     pub(crate) moves: Vec<(String, String)>,
 }
 
 /// A state made of bytes.
+#[allow(dead_code, reason = "a game has states of its own")]
 pub(crate) fn state(bytes: &[u8]) -> State {
     let mut choices = Choices(bytes.iter());
     let fluents = (0..choices.below(5)).map(|_| fluent(&mut choices, false)).collect();
@@ -84,6 +96,20 @@ pub(crate) fn state(bytes: &[u8]) -> State {
 
 const GIVEN: &str =
     "(role a) (role b) (e a) (e b) (e (f a)) (d a b) (d b c) (d c (f a)) (t a b c) (t b b a) (t c a a)\n";
+
+const GAME: &str = "
+(init a) (init (f b)) (init (g a b)) (legal a stay) (legal b stay)
+(<= (legal ?r ?x) (role ?r) (e ?x) (not (u ?x)))
+(<= (legal ?r (f ?x)) (d ?r ?y) (v ?x ?y) (e ?x))
+(<= (next (f ?x)) (e ?x) (or (p ?x) (does ?r (f ?x))))
+(<= (next (g ?x ?y)) (e ?x) (e ?y) (or (q ?x ?y) (k ?y ?x)))
+(<= (next ?x) (e ?x) (or (and (o ?x) (true ?x)) (l ?x)))
+(<= terminal w (not r))
+(<= (goal a 100) (u ?x))
+(<= (goal a 0) (not (u ?x)))
+(<= (goal b 100) r (not (l ?x)))
+(<= (goal b 50) (not r) (v ?x ?x))
+";
 
 const QUESTIONS: &str = "
 (<= (next (p ?x)) (p ?x))

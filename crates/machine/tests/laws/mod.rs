@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use machine::scalar::{Compiled, Scalar};
+use machine::lanes::{self, Lanes};
+use machine::scalar::{self, Scalar};
 use machine::{Exceeded, Limits, Machine, Reference, RoleId, Setup};
 
 /// The joint moves that are made.
@@ -33,9 +34,12 @@ pub(crate) fn game(text: &str, choices: &[u8]) -> bool {
     let budget = gdl::ground::Budget { rules: 2000, facts: 20_000, literals: 50_000, work: 200_000 };
     if let Ok(ground) = gdl::ground::ground(&program, &budget)
         && let Ok(network) = machine::network::build(ground)
-        && let Ok(found) = play(Scalar::new(Compiled::new(Arc::new(network))), choices)
     {
-        assert_eq!(found, expected, "as a network, in\n{text}");
+        let network = Arc::new(network);
+        let found = play(Scalar::new(scalar::Compiled::new(network.clone())), choices);
+        assert_eq!(found.as_ref(), Ok(&expected), "one state at a time, in\n{text}");
+        let found = play(Lanes::new(lanes::Compiled::new(network)), choices);
+        assert_eq!(found.as_ref(), Ok(&expected), "many states at once, in\n{text}");
     }
     true
 }
