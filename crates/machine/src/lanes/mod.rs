@@ -26,6 +26,8 @@ pub struct Lanes {
     values: Vec<Vector>,
     next: Vec<Vector>,
     selector: Selector,
+    /// The state that [`Machine`] methods were last asked about, as long as it is evaluated, and its lane.
+    visited: Option<(Box<[u64]>, usize)>,
 }
 
 /// What random playouts found.
@@ -58,6 +60,7 @@ impl Lanes {
             values: vec![Vector::ZERO; compiled.n_slots],
             next: vec![Vector::ZERO; compiled.network.fluents.len()],
             selector: Selector::default(),
+            visited: None,
             compiled,
         };
         lanes.reset(Vector::ONES);
@@ -71,6 +74,7 @@ impl Lanes {
 
     /// Puts some lanes into the initial state.
     pub fn reset(&mut self, which: Vector) {
+        self.visited = None;
         for (fluent, &holds) in self.compiled.network.initial.iter().enumerate() {
             let value = if holds { which } else { Vector::ZERO };
             self.values[1 + fluent] = self.values[1 + fluent].blend(which, value);
@@ -79,6 +83,7 @@ impl Lanes {
 
     /// Puts a lane into a state, given one bit for each fluent.
     pub fn load(&mut self, lane: usize, bits: &[u64]) {
+        self.visited = None;
         for fluent in 0..self.compiled.network.fluents.len() {
             self.values[1 + fluent].set(lane, bits[fluent / 64] >> (fluent % 64) & 1 == 1);
         }
@@ -130,6 +135,7 @@ impl Lanes {
 
     /// Goes to the next state in every lane, by the moves that are set; after [`Lanes::evaluate`].
     pub fn advance(&mut self) {
+        self.visited = None;
         let compiled = self.compiled.clone();
         self.run(&compiled.step);
         for (fluent, &wire) in compiled.next.iter().enumerate() {
@@ -334,10 +340,16 @@ impl Machine for Lanes {
 impl Lanes {
     /// Evaluates one state, in a lane that depends on the state, so that every lane has its turn.
     fn visit(&mut self, state: &[u64]) -> usize {
+        if let Some((visited, lane)) = &self.visited
+            && **visited == *state
+        {
+            return *lane;
+        }
         let mixed = state.iter().fold(0u64, |mixed, &word| (mixed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let lane = (mixed >> 40) as usize % LANES;
         self.load(lane, state);
         self.evaluate();
+        self.visited = Some((state.into(), lane));
         lane
     }
 }
