@@ -46,7 +46,7 @@ fn engines_agree_on_generated_games() {
     let mut n_compared = 0;
     for _ in 0..400 {
         let mut chunk = || (0..random.below(48)).map(|_| random.below(256) as u8).collect::<Vec<u8>>();
-        let n_rules = 1 + usize::from(chunk().len() % 20);
+        let n_rules = 1 + chunk().len() % 20;
         let chunks: Vec<Vec<u8>> = (0..n_rules).map(|_| chunk()).collect();
         n_compared += usize::from(laws::game(&generate::game(&chunks), &chunk()));
     }

@@ -156,6 +156,8 @@ impl Domains {
     /// Adds what a rule can derive. Whether that was new; `None` if the rule can't be used.
     fn apply(&mut self, rule: &Rule) -> Option<bool> {
         let mut variables: FxHashMap<VarId, Set> = FxHashMap::default();
+        // Finding the places costs about as much as touching this many words.
+        self.work += 50;
         for formula in &rule.body {
             self.restrict(formula, &mut variables)?;
         }
