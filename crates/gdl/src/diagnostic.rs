@@ -270,8 +270,10 @@ impl Diagnostic {
         let everything = near.iter().fold(self.primary.span, |all, label| all.to(label.span));
         let (lines, offset, first_line) = source.lines(everything);
         let annotation = |kind: AnnotationKind, label: &Label| {
-            let span = (label.span.start - offset) as usize..(label.span.end - offset) as usize;
-            let annotation = kind.span(span);
+            // Findings point at whole characters; a slip there must not keep the others from being shown.
+            let start = lines.floor_char_boundary((label.span.start - offset) as usize);
+            let end = lines.ceil_char_boundary((label.span.end - offset) as usize);
+            let annotation = kind.span(start..end);
             if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) }
         };
         let mut snippet = Snippet::source(lines)

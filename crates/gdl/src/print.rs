@@ -33,13 +33,13 @@ pub fn print(tree: &Tree, form: Form) -> String {
     text
 }
 
-/// The name and number of arguments of what a rule defines.
+/// The name of what a rule defines, and the length of its list; `p` and `(p)` are the same.
 fn head_of_rule(tree: &Tree, root: NodeId) -> (Option<SymbolId>, usize) {
     let head = match tree.children(root) {
         [_, head, ..] if is_rule(tree, root) => *head,
         _ => root,
     };
-    (tree.head(head), tree.children(head).len())
+    (tree.head(head), tree.children(head).len().max(1))
 }
 
 fn is_rule(tree: &Tree, root: NodeId) -> bool {

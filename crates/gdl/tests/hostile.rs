@@ -154,3 +154,10 @@ fn rubbish() {
     let _: [Answer; 2] =
         survive(&format!("(<= (p ?) {})", repeated(100_000, |i, text| write!(text, "(q ?.{i}. ?-{i}.)").unwrap())));
 }
+
+#[test]
+fn long_characters_at_the_end() {
+    for text in ["é.", "p :- é", "(é", "é)", "(<= é é)", "p(é) :- q | é"] {
+        let _: [Answer; 2] = survive(text);
+    }
+}

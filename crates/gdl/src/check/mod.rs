@@ -155,12 +155,18 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Where the last word of the text stands: for remarks on what is missing.
+    /// Where the last word or parenthesis of the text stands: for remarks on what is missing.
     fn end(&self) -> Span {
-        self.tree.roots.last().map_or(Span::default(), |&root| {
-            let end = self.tree.span(root).end;
-            Span { start: end - 1, end }
-        })
+        let Some(mut node) = self.tree.roots.last().copied() else { return Span::default() };
+        loop {
+            let Span { start, end } = self.tree.span(node);
+            match self.tree.children(node).last() {
+                None if self.tree.kind(node) != Kind::List => return Span { start, end },
+                // In infix notation a rule ends where its last literal does.
+                Some(&last) if self.tree.span(last).end == end => node = last,
+                _ => return Span { start: end - 1, end },
+            }
+        }
     }
 
     /// Where an argument of a literal stands.
