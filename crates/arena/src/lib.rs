@@ -1,0 +1,1 @@
+//! The outside world: what is kept between runs.

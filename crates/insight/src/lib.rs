@@ -1,0 +1,3 @@
+//! What the rules tell us: rule graphs and their canonical forms, structure, symmetry.
+
+pub mod graph;
