@@ -1,3 +1,7 @@
 //! What the rules tell us: rule graphs and their canonical forms, structure, symmetry.
 
+pub mod family;
 pub mod graph;
+pub mod order;
+pub mod sample;
+pub mod universe;
