@@ -2,6 +2,10 @@
 
 pub mod family;
 pub mod graph;
+mod isomorphism;
 pub mod order;
 pub mod sample;
+mod skeleton;
+mod sorts;
 pub mod universe;
+pub mod variant;

@@ -1,0 +1,222 @@
+//! A game with its particulars taken out: what its variants have in common.
+//!
+//! - The initial state, and what it alone needs, is left out.
+//! - An order that is listed fact by fact, such as the columns of a board, becomes an order of any length, whether it ends
+//!   or runs in a circle. Its objects become one, but for those that rules with conditions name.
+//! - Goal values become ranks, counted from the least or from the greatest.
+//!
+//! Variants that differ in nothing else have equal abstractions up to renaming.
+
+use gdl::Relation;
+use gdl::keyword;
+use gdl::program::{Program, Rule, RuleId, Term};
+use gdl::symbol::SymbolId;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::prune::played;
+use crate::order::successor;
+use crate::skeleton::{Colors, Name, Naming, Skeleton};
+use crate::sorts::{ROLES, Slot, Sort, Sorts, for_each_term};
+
+/// Rounds of refinement for keys. Abstractions have no long chains, so that more would tell hardly anything apart.
+const N_ROUNDS: usize = 24;
+
+/// The fewest objects of an order. Shorter ones are pairs: of opponents, say.
+const MIN_LENGTH: usize = 3;
+
+/// How goal values are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// From the least to the greatest.
+    Same,
+    /// From the greatest to the least.
+    Reversed,
+    /// The least and the greatest change places.
+    Swapped,
+}
+
+impl Values {
+    /// Whether it differs from the others for so many values.
+    pub(crate) fn applies_to(self, n_values: usize) -> bool {
+        match self {
+            Values::Same => true,
+            Values::Reversed => n_values >= 2,
+            Values::Swapped => n_values >= 4,
+        }
+    }
+
+    /// What becomes of a rank among so many values.
+    pub(crate) fn rank(self, rank: usize, n_values: usize) -> usize {
+        let is_extreme = rank == 0 || rank + 1 == n_values;
+        match self {
+            Values::Reversed => n_values - 1 - rank,
+            Values::Swapped if is_extreme => n_values - 1 - rank,
+            _ => rank,
+        }
+    }
+}
+
+/// A game with its particulars taken out.
+pub(crate) struct Abstraction {
+    /// What is left.
+    pub(crate) skeleton: Skeleton,
+    /// The orders that were contracted.
+    pub(crate) chains: Vec<Chain>,
+    /// The sorts of the program.
+    pub(crate) sorts: Sorts,
+    /// The goal values that rules give, ascending.
+    pub(crate) values: Vec<i64>,
+    /// The rules that the game is played by.
+    pub(crate) played: Vec<RuleId>,
+    /// The class of each object of a chain, by its sort.
+    classes: FxHashMap<(SymbolId, Sort), u32>,
+}
+
+/// An order that is listed fact by fact.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    /// The relation that lists it.
+    pub(crate) relation: Relation,
+    /// From first to last.
+    pub(crate) objects: Vec<SymbolId>,
+    /// Whether the last is followed by the first.
+    pub(crate) cyclic: bool,
+    /// Their sort.
+    pub(crate) sort: Sort,
+    /// The class that the objects are in. Orders that share objects share their class.
+    pub(crate) class: u32,
+}
+
+impl Abstraction {
+    /// Takes the particulars out of a game.
+    pub(crate) fn new(program: &Program, reading: Values) -> Abstraction {
+        let played = played(program);
+        let rules = || played.iter().map(|&id| (id, &program.rules[id.0 as usize]));
+        // Step 1. Orders, and the sorts of their objects.
+        let mut sorts = Sorts::new(program);
+        let listed = listed_orders(rules().map(|(_, rule)| rule));
+        for (relation, ..) in &listed {
+            sorts.join(Slot::Relation(*relation, 0), Slot::Relation(*relation, 1));
+        }
+        let mut chains: Vec<Chain> = Vec::new();
+        for (relation, objects, cyclic) in listed {
+            let sort = sorts.of(Slot::Relation(relation, 0));
+            // An order of the roles says who is next; roles are no rows of a board.
+            if sort != sorts.of(ROLES) {
+                chains.push(Chain { relation, objects, cyclic, sort, class: 0 });
+            }
+        }
+        // Step 2. Classes of objects: orders of one sort that share objects have one class.
+        let mut classes: FxHashMap<(SymbolId, Sort), u32> = FxHashMap::default();
+        for index in 0..chains.len() {
+            let (sort, objects) = (chains[index].sort, chains[index].objects.clone());
+            let class = index as u32;
+            let met: FxHashSet<u32> =
+                objects.iter().filter_map(|&object| classes.insert((object, sort), class)).collect();
+            classes.values_mut().filter(|old| met.contains(old)).for_each(|old| *old = class);
+            chains[..index].iter_mut().filter(|chain| met.contains(&chain.class)).for_each(|chain| chain.class = class);
+            chains[index].class = class;
+        }
+        // Step 3. Objects that rules with conditions name stay themselves.
+        let mut named = FxHashSet::default();
+        for (id, rule) in rules().filter(|(_, rule)| !is_fact(rule)) {
+            for_each_term(id, rule, &mut |slot, term| {
+                if let Term::Const(object) = term {
+                    named.insert((*object, sorts.of(slot)));
+                }
+            });
+        }
+        // Step 4. Goal values by rank.
+        let value = |rule: &Rule| match (rule.head.name, &rule.head.args[..]) {
+            (keyword::GOAL, [_, Term::Const(value)]) => program.symbols.name(*value).parse::<i64>().ok(),
+            _ => None,
+        };
+        let mut values: Vec<i64> = rules().filter_map(|(_, rule)| value(rule)).collect();
+        values.sort_unstable();
+        values.dedup();
+        // Step 5. The skeleton, with one fact for each order.
+        let naming = Contracted { program, sorts: &sorts, classes: &classes, named: &named, values: &values, reading };
+        let contracted: FxHashSet<Relation> = chains.iter().map(|chain| chain.relation).collect();
+        let in_skeleton = |id: &RuleId| !contracted.contains(&program.rules[id.0 as usize].head.relation());
+        let mut skeleton = Skeleton::new(program, played.iter().copied().filter(in_skeleton), &naming);
+        for chain in &chains {
+            skeleton.add_fact(program, Name::Relation(chain.relation), &[Name::Class(chain.class); 2]);
+        }
+        Abstraction { skeleton, chains, sorts, values, played, classes }
+    }
+
+    /// A number that equal abstractions share.
+    pub(crate) fn key(&self) -> u64 {
+        Colors::stable(&self.skeleton, self.skeleton.kinds.clone(), N_ROUNDS).key()
+    }
+
+    /// The class of an object, if it is in an order.
+    pub(crate) fn class(&self, object: SymbolId, sort: Sort) -> Option<u32> {
+        self.classes.get(&(object, sort)).copied()
+    }
+}
+
+/// Whether a rule is a ground fact.
+pub(crate) fn is_fact(rule: &Rule) -> bool {
+    rule.body.is_empty() && rule.variables.is_empty()
+}
+
+/// The relations whose rules are all facts and put objects in an order, as they come in the rules.
+fn listed_orders<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<(Relation, Vec<SymbolId>, bool)> {
+    let mut pairs: Vec<(Relation, Option<Vec<(SymbolId, SymbolId)>>)> = Vec::new();
+    let mut index: FxHashMap<Relation, usize> = FxHashMap::default();
+    for rule in rules {
+        let relation = rule.head.relation();
+        if relation.arity != 2 || gdl::symbol::Symbols::is_keyword(relation.name) {
+            continue;
+        }
+        let at = *index.entry(relation).or_insert_with(|| {
+            pairs.push((relation, Some(Vec::new())));
+            pairs.len() - 1
+        });
+        let pair = match &rule.head.args[..] {
+            [Term::Const(one), Term::Const(other)] if is_fact(rule) => Some((*one, *other)),
+            _ => None,
+        };
+        pairs[at].1 = pairs[at].1.take().zip(pair).map(|(mut pairs, pair)| {
+            // A fact may be listed twice.
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+            pairs
+        });
+    }
+    let order = |(relation, pairs): (Relation, Option<Vec<_>>)| {
+        let (objects, cyclic) = successor(pairs?.into_iter())?;
+        (objects.len() >= MIN_LENGTH).then_some((relation, objects, cyclic))
+    };
+    pairs.into_iter().filter_map(order).collect()
+}
+
+/// Names with orders contracted.
+struct Contracted<'a> {
+    program: &'a Program,
+    sorts: &'a Sorts,
+    classes: &'a FxHashMap<(SymbolId, Sort), u32>,
+    named: &'a FxHashSet<(SymbolId, Sort)>,
+    values: &'a [i64],
+    reading: Values,
+}
+
+impl Naming for Contracted<'_> {
+    fn object(&self, symbol: SymbolId, slot: Slot) -> Name {
+        let sort = self.sorts.of(slot);
+        match self.classes.get(&(symbol, sort)) {
+            Some(&class) if !self.named.contains(&(symbol, sort)) => Name::Class(class),
+            _ => Name::Object(symbol, sort),
+        }
+    }
+
+    fn value(&self, symbol: SymbolId, slot: Slot) -> Name {
+        let value = self.program.symbols.name(symbol).parse::<i64>().ok();
+        match value.and_then(|value| self.values.iter().position(|&other| other == value)) {
+            Some(rank) => Name::Value(self.reading.rank(rank, self.values.len()) as i64),
+            None => self.object(symbol, slot),
+        }
+    }
+}
