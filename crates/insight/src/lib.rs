@@ -3,6 +3,7 @@
 pub mod family;
 pub mod graph;
 mod isomorphism;
+pub mod mapping;
 pub mod order;
 pub mod sample;
 mod skeleton;

@@ -91,8 +91,12 @@ fn canonical(slot: Slot) -> Slot {
     }
 }
 
-/// The sort of the roles.
-pub(crate) const ROLES: Slot = Slot::Relation(Relation { name: keyword::ROLE, arity: 1 }, 0);
+/// Where roles stand.
+pub(crate) const ROLES: Slot = Slot::Relation(Relation { name: keyword::DOES, arity: 2 }, 0);
+/// Where moves stand.
+pub(crate) const MOVES: Slot = Slot::Relation(Relation { name: keyword::DOES, arity: 2 }, 1);
+/// Where fluents stand.
+pub(crate) const FLUENTS: Slot = Slot::Relation(Relation { name: keyword::TRUE, arity: 1 }, 0);
 
 /// Calls `visit` for each term of a rule, outer terms first, with the place where it stands.
 pub(crate) fn for_each_term<'a>(id: RuleId, rule: &'a Rule, visit: &mut impl FnMut(Slot, &'a Term)) {

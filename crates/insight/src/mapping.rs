@@ -1,0 +1,119 @@
+//! What the names of one game are in another.
+
+use std::collections::BTreeMap;
+
+use gdl::Relation;
+use gdl::program::{Program, Term};
+use gdl::symbol::{SymbolId, Symbols};
+
+use crate::skeleton::Name;
+use crate::sorts::{Slot, Sorts};
+
+/// Takes the names of one game to those of another. It may leave names out, where the other game has nothing like them.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    names: BTreeMap<Name, SymbolId>,
+    /// The goal values, each with what it becomes; ascending.
+    values: Vec<(i64, i64)>,
+    /// The sorts of the source.
+    sorts: Sorts,
+}
+
+/// What kind of thing a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A relation.
+    Relation,
+    /// A function, of fluents or moves, say.
+    Function,
+    /// An object.
+    Object,
+}
+
+impl Mapping {
+    pub(crate) fn new(names: BTreeMap<Name, SymbolId>, values: Vec<(i64, i64)>, sorts: Sorts) -> Mapping {
+        Mapping { names, values, sorts }
+    }
+
+    /// What a relation is called.
+    pub fn relation(&self, relation: Relation) -> Option<SymbolId> {
+        if Symbols::is_keyword(relation.name) {
+            return Some(relation.name);
+        }
+        self.names.get(&Name::Relation(relation)).copied()
+    }
+
+    /// What a function is called.
+    pub fn function(&self, function: Relation) -> Option<SymbolId> {
+        self.names.get(&Name::Function(function)).copied()
+    }
+
+    /// What a role is called.
+    pub fn role(&self, role: SymbolId) -> Option<SymbolId> {
+        self.object(role, crate::sorts::ROLES)
+    }
+
+    /// A fluent in the words of the other game.
+    pub fn fluent(&self, fluent: &Term) -> Option<Term> {
+        self.term(fluent, crate::sorts::FLUENTS)
+    }
+
+    /// A move in the words of the other game.
+    pub fn play(&self, play: &Term) -> Option<Term> {
+        self.term(play, crate::sorts::MOVES)
+    }
+
+    /// What a goal value becomes.
+    pub fn value(&self, value: i64) -> Option<i64> {
+        self.values.iter().find(|(from, _)| *from == value).map(|(_, to)| *to)
+    }
+
+    /// The goal values, each with what it becomes; ascending.
+    pub fn values(&self) -> &[(i64, i64)] {
+        &self.values
+    }
+
+    /// All names with what they become, sorted by kind and name. An object that is several things may come several times.
+    pub fn table(&self, source: &Program, target: &Program) -> Vec<(Kind, String, String)> {
+        let row = |(name, image): (&Name, &SymbolId)| {
+            let kind = match name {
+                Name::Relation(_) => Kind::Relation,
+                Name::Function(_) => Kind::Function,
+                _ => Kind::Object,
+            };
+            Some((kind, source.symbols.name(name.symbol()?).to_owned(), target.symbols.name(*image).to_owned()))
+        };
+        let mut rows: Vec<_> = self.names.iter().filter_map(row).collect();
+        rows.sort_by(|a, b| {
+            // Numbers in the order of their values.
+            let number = |row: &(Kind, String, String)| row.1.parse::<i64>().unwrap_or(i64::MAX);
+            (a.0, number(a), &a.1, &a.2).cmp(&(b.0, number(b), &b.1, &b.2))
+        });
+        rows.dedup();
+        rows
+    }
+
+    pub(crate) fn object(&self, object: SymbolId, slot: Slot) -> Option<SymbolId> {
+        self.names.get(&Name::Object(object, self.sorts.of(slot))).copied()
+    }
+
+    /// A term that stands at some place, in the words of the other game.
+    pub(crate) fn term(&self, term: &Term, slot: Slot) -> Option<Term> {
+        match term {
+            Term::Var(var) => Some(Term::Var(*var)),
+            Term::Const(name) if Symbols::is_keyword(*name) => Some(term.clone()),
+            Term::Const(object) => self.object(*object, slot).map(Term::Const),
+            Term::Func(name, args) => {
+                let function = Relation { name: *name, arity: args.len() as u32 };
+                let args = (0..).zip(args).map(|(index, arg)| self.term(arg, Slot::Function(function, index)));
+                Some(Term::Func(self.function(function)?, args.collect::<Option<_>>()?))
+            }
+        }
+    }
+
+    /// A fact in the words of the other game.
+    pub(crate) fn fact(&self, relation: Relation, args: &[Term]) -> Option<(SymbolId, Vec<Term>)> {
+        let args = (0..).zip(args).map(|(index, arg)| self.term(arg, Slot::Relation(relation, index)));
+        Some((self.relation(relation)?, args.collect::<Option<_>>()?))
+    }
+}
