@@ -12,10 +12,12 @@ pub(crate) const BUDGET: u32 = 2_000;
 const N_ROUNDS: usize = 1_000;
 
 /// For each name of `source` the name of `target` that makes the rules equal, or `None` if there is none or the budget is
-/// spent. Where there is a choice, names with a higher `likeness` come first.
+/// spent. If two names are `fixed`, the first becomes the second. Where there is a choice, names with a higher `likeness`
+/// come first.
 pub(crate) fn find(
     source: &Skeleton,
     target: &Skeleton,
+    fixed: Option<(u32, u32)>,
     likeness: impl Fn(u32, u32) -> u32,
     budget: u32,
 ) -> Option<Vec<u32>> {
@@ -23,9 +25,23 @@ pub(crate) fn find(
         return None;
     }
     let mut search = Search { source, target, likeness, budget };
-    let source_colors = Colors::stable(source, source.kinds.clone(), N_ROUNDS);
-    let target_colors = Colors::stable(target, target.kinds.clone(), N_ROUNDS);
-    search.extend(source_colors.names, target_colors.names)
+    let (source_colors, target_colors) = match fixed {
+        Some((name, image)) => {
+            (individualized(source, &source.kinds, name), individualized(target, &target.kinds, image))
+        }
+        None => {
+            let stable = |skeleton: &Skeleton| Colors::stable(skeleton, skeleton.kinds.clone(), N_ROUNDS).names;
+            (stable(source), stable(target))
+        }
+    };
+    search.extend(source_colors, target_colors)
+}
+
+/// The stable colors after one name was given a color of its own.
+fn individualized(skeleton: &Skeleton, colors: &[u64], name: u32) -> Vec<u64> {
+    let mut colors = colors.to_vec();
+    colors[name as usize] = mix(colors[name as usize], 1);
+    Colors::stable(skeleton, colors, N_ROUNDS).names
 }
 
 struct Search<'a, L> {
@@ -57,12 +73,8 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
         images.sort_by_key(|&image| (std::cmp::Reverse((self.likeness)(name, image)), image));
         for image in images {
             self.budget = self.budget.checked_sub(1)?;
-            let refined = |skeleton, mut colors: Vec<u64>, name: u32| {
-                colors[name as usize] = mix(colors[name as usize], 1);
-                Colors::stable(skeleton, colors, N_ROUNDS).names
-            };
-            let source = refined(self.source, source.clone(), name);
-            let target = refined(self.target, target.clone(), image);
+            let source = individualized(self.source, &source, name);
+            let target = individualized(self.target, &target, image);
             if let Some(found) = self.extend(source, target) {
                 return Some(found);
             }

@@ -89,7 +89,10 @@ pub(crate) trait Naming {
     fn object(&self, symbol: SymbolId, slot: Slot) -> Name;
 
     /// The name of a constant goal value.
-    fn value(&self, symbol: SymbolId, slot: Slot) -> Name {
+    fn value(&self, symbol: SymbolId, slot: Slot) -> Name;
+
+    /// The name of a role that a rule gives a goal.
+    fn goal_role(&self, symbol: SymbolId, slot: Slot) -> Name {
         self.object(symbol, slot)
     }
 }
@@ -131,6 +134,11 @@ impl Skeleton {
         skeleton
     }
 
+    /// The number of a name.
+    pub(crate) fn number(&self, name: Name) -> Option<u32> {
+        self.numbers.get(&name).copied()
+    }
+
     /// Adds a fact about names without arguments of their own.
     pub(crate) fn add_fact(&mut self, program: &Program, relation: Name, args: &[Name]) {
         let naming = &Plain { symbols: &program.symbols, sorts: &Sorts::default() };
@@ -139,11 +147,6 @@ impl Skeleton {
         let args = args.iter().map(|&arg| Node::Applied(builder.name(arg), Vec::new())).collect();
         self.rules.push(Shape { head: Node::Applied(relation, args), body: Vec::new(), n_vars: 0 });
         self.origins.push(RuleId(0));
-    }
-
-    /// The number of a name.
-    pub(crate) fn number(&self, name: Name) -> Option<u32> {
-        self.numbers.get(&name).copied()
     }
 }
 
@@ -203,22 +206,29 @@ impl<N: Naming> Builder<'_, N> {
         let number = if Symbols::is_keyword(*name) { Name::Keyword(*name) } else { Name::Relation(relation) };
         let number = self.name(number);
         let slot = |index: usize| Slot::Relation(relation, index as u32);
-        if let (keyword::GOAL, [role, Term::Const(value)]) = (*name, args) {
-            let role = self.term(role, slot(0));
-            let value = self.naming.value(*value, slot(1));
-            return Node::Applied(number, vec![role, Node::Applied(self.name(value), Vec::new())]);
+        if let (keyword::GOAL, [role, value]) = (*name, args) {
+            let role = match role {
+                Term::Const(role) => self.constant(self.naming.goal_role(*role, slot(0))),
+                _ => self.term(role, slot(0)),
+            };
+            let value = match value {
+                Term::Const(value) => self.constant(self.naming.value(*value, slot(1))),
+                _ => self.term(value, slot(1)),
+            };
+            return Node::Applied(number, vec![role, value]);
         }
         let args = args.iter().enumerate().map(|(index, arg)| self.term(arg, slot(index)));
         Node::Applied(number, args.collect())
     }
 
+    fn constant(&mut self, name: Name) -> Node {
+        Node::Applied(self.name(name), Vec::new())
+    }
+
     fn term(&mut self, term: &Term, slot: Slot) -> Node {
         match term {
             Term::Var(var) => Node::Var(var.0),
-            Term::Const(symbol) => {
-                let name = self.naming.object(*symbol, slot);
-                Node::Applied(self.name(name), Vec::new())
-            }
+            Term::Const(symbol) => self.constant(self.naming.object(*symbol, slot)),
             Term::Func(name, args) => {
                 let number = self.name(Name::Function(Relation { name: *name, arity: args.len() as u32 }));
                 let slot = |index| function_slot(*name, args.len(), index);

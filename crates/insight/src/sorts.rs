@@ -3,7 +3,7 @@
 //! Two arguments have the same sort if a variable stands in both. A name may thus be several things: the `3` that
 //! counts steps is no row of the board. (Kuhlmann and others call sorts domains.)
 
-use gdl::program::{Formula, Program, Rule, RuleId, Term, VarId};
+use gdl::program::{Formula, Rule, RuleId, Term, VarId};
 use gdl::symbol::SymbolId;
 use gdl::{Relation, keyword};
 use rustc_hash::FxHashMap;
@@ -34,10 +34,10 @@ pub(crate) struct Sorts {
 }
 
 impl Sorts {
-    pub(crate) fn new(program: &Program) -> Sorts {
+    /// The sorts that some rules make.
+    pub(crate) fn new<'a>(rules: impl Iterator<Item = (RuleId, &'a Rule)>) -> Sorts {
         let mut sorts = Sorts::default();
-        for (number, rule) in program.rules.iter().enumerate() {
-            let id = RuleId(number as u32);
+        for (id, rule) in rules {
             for_each_term(id, rule, &mut |slot, term| match term {
                 Term::Var(var) if slot != Slot::Unknown => sorts.join(slot, Slot::Variable(id, *var)),
                 _ => {}

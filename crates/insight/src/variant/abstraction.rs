@@ -24,37 +24,33 @@ const N_ROUNDS: usize = 24;
 /// The fewest objects of an order. Shorter ones are pairs: of opponents, say.
 const MIN_LENGTH: usize = 3;
 
-/// How goal values are ranked.
+/// How goals are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Values {
-    /// From the least to the greatest.
+pub(crate) enum Reading {
+    /// Values are ranked from the least to the greatest.
     Same,
-    /// From the greatest to the least.
+    /// Values are ranked from the greatest to the least.
     Reversed,
-    /// The least and the greatest change places.
+    /// The least and the greatest value change places.
     Swapped,
+    /// Each of two roles has the goals of the other.
+    Exchanged,
 }
 
-impl Values {
-    /// Whether it differs from the others for so many values.
-    pub(crate) fn applies_to(self, n_values: usize) -> bool {
-        match self {
-            Values::Same => true,
-            Values::Reversed => n_values >= 2,
-            Values::Swapped => n_values >= 4,
-        }
-    }
-
+impl Reading {
     /// What becomes of a rank among so many values.
     pub(crate) fn rank(self, rank: usize, n_values: usize) -> usize {
         let is_extreme = rank == 0 || rank + 1 == n_values;
         match self {
-            Values::Reversed => n_values - 1 - rank,
-            Values::Swapped if is_extreme => n_values - 1 - rank,
+            Reading::Reversed => n_values - 1 - rank,
+            Reading::Swapped if is_extreme => n_values - 1 - rank,
             _ => rank,
         }
     }
 }
+
+/// Where goal values stand.
+pub(crate) const GOAL_VALUE: Slot = Slot::Relation(Relation { name: keyword::GOAL, arity: 2 }, 1);
 
 /// A game with its particulars taken out.
 pub(crate) struct Abstraction {
@@ -66,10 +62,10 @@ pub(crate) struct Abstraction {
     pub(crate) sorts: Sorts,
     /// The goal values that rules give, ascending.
     pub(crate) values: Vec<i64>,
+    /// The roles.
+    pub(crate) roles: Vec<SymbolId>,
     /// The rules that the game is played by.
     pub(crate) played: Vec<RuleId>,
-    /// The class of each object of a chain, by its sort.
-    classes: FxHashMap<(SymbolId, Sort), u32>,
 }
 
 /// An order that is listed fact by fact.
@@ -89,11 +85,11 @@ pub(crate) struct Chain {
 
 impl Abstraction {
     /// Takes the particulars out of a game.
-    pub(crate) fn new(program: &Program, reading: Values) -> Abstraction {
+    pub(crate) fn new(program: &Program, reading: Reading) -> Abstraction {
         let played = played(program);
         let rules = || played.iter().map(|&id| (id, &program.rules[id.0 as usize]));
         // Step 1. Orders, and the sorts of their objects.
-        let mut sorts = Sorts::new(program);
+        let mut sorts = Sorts::new(rules());
         let listed = listed_orders(rules().map(|(_, rule)| rule));
         for (relation, ..) in &listed {
             sorts.join(Slot::Relation(*relation, 0), Slot::Relation(*relation, 1));
@@ -126,33 +122,65 @@ impl Abstraction {
                 }
             });
         }
-        // Step 4. Goal values by rank.
-        let value = |rule: &Rule| match (rule.head.name, &rule.head.args[..]) {
-            (keyword::GOAL, [_, Term::Const(value)]) => program.symbols.name(*value).parse::<i64>().ok(),
-            _ => None,
-        };
-        let mut values: Vec<i64> = rules().filter_map(|(_, rule)| value(rule)).collect();
+        // Step 4. Goal values by rank, wherever they stand.
+        let goal_sort = sorts.of(GOAL_VALUE);
+        let mut values: Vec<i64> = Vec::new();
+        for (id, rule) in rules() {
+            for_each_term(id, rule, &mut |slot, term| {
+                if let Term::Const(value) = term
+                    && sorts.of(slot) == goal_sort
+                    && (slot == GOAL_VALUE || !classes.contains_key(&(*value, goal_sort)))
+                {
+                    values.extend(program.symbols.name(*value).parse::<i64>().ok());
+                }
+            });
+        }
         values.sort_unstable();
         values.dedup();
+        let roles: Vec<SymbolId> = rules().filter_map(|(_, rule)| role(rule)).collect();
         // Step 5. The skeleton, with one fact for each order.
-        let naming = Contracted { program, sorts: &sorts, classes: &classes, named: &named, values: &values, reading };
+        let naming = Contracted {
+            program,
+            sorts: &sorts,
+            classes: &classes,
+            named: &named,
+            goal_sort,
+            values: &values,
+            roles: &roles,
+            reading,
+        };
         let contracted: FxHashSet<Relation> = chains.iter().map(|chain| chain.relation).collect();
         let in_skeleton = |id: &RuleId| !contracted.contains(&program.rules[id.0 as usize].head.relation());
         let mut skeleton = Skeleton::new(program, played.iter().copied().filter(in_skeleton), &naming);
         for chain in &chains {
             skeleton.add_fact(program, Name::Relation(chain.relation), &[Name::Class(chain.class); 2]);
         }
-        Abstraction { skeleton, chains, sorts, values, played, classes }
+        Abstraction { skeleton, chains, sorts, values, roles, played }
+    }
+
+    /// The other ways to read the goals that may make a difference.
+    pub(crate) fn readings(&self, program: &Program) -> Vec<Reading> {
+        let names_roles = |rule: &Rule| rule.head.name == keyword::GOAL && matches!(rule.head.args[0], Term::Const(_));
+        let is_exchangeable = self.roles.len() == 2 && program.rules.iter().any(names_roles);
+        let all = [
+            (Reading::Reversed, self.values.len() >= 2),
+            (Reading::Swapped, self.values.len() >= 4),
+            (Reading::Exchanged, is_exchangeable),
+        ];
+        all.into_iter().filter_map(|(reading, applies)| applies.then_some(reading)).collect()
     }
 
     /// A number that equal abstractions share.
     pub(crate) fn key(&self) -> u64 {
         Colors::stable(&self.skeleton, self.skeleton.kinds.clone(), N_ROUNDS).key()
     }
+}
 
-    /// The class of an object, if it is in an order.
-    pub(crate) fn class(&self, object: SymbolId, sort: Sort) -> Option<u32> {
-        self.classes.get(&(object, sort)).copied()
+/// The role that a fact declares.
+fn role(rule: &Rule) -> Option<SymbolId> {
+    match (rule.head.name, &rule.head.args[..]) {
+        (keyword::ROLE, [Term::Const(role)]) => Some(*role),
+        _ => None,
     }
 }
 
@@ -199,8 +227,10 @@ struct Contracted<'a> {
     sorts: &'a Sorts,
     classes: &'a FxHashMap<(SymbolId, Sort), u32>,
     named: &'a FxHashSet<(SymbolId, Sort)>,
+    goal_sort: Sort,
     values: &'a [i64],
-    reading: Values,
+    roles: &'a [SymbolId],
+    reading: Reading,
 }
 
 impl Naming for Contracted<'_> {
@@ -208,6 +238,7 @@ impl Naming for Contracted<'_> {
         let sort = self.sorts.of(slot);
         match self.classes.get(&(symbol, sort)) {
             Some(&class) if !self.named.contains(&(symbol, sort)) => Name::Class(class),
+            None if sort == self.goal_sort => self.value(symbol, slot),
             _ => Name::Object(symbol, sort),
         }
     }
@@ -216,7 +247,16 @@ impl Naming for Contracted<'_> {
         let value = self.program.symbols.name(symbol).parse::<i64>().ok();
         match value.and_then(|value| self.values.iter().position(|&other| other == value)) {
             Some(rank) => Name::Value(self.reading.rank(rank, self.values.len()) as i64),
-            None => self.object(symbol, slot),
+            None => Name::Object(symbol, self.sorts.of(slot)),
         }
+    }
+
+    fn goal_role(&self, symbol: SymbolId, slot: Slot) -> Name {
+        let role = match (self.reading, self.roles) {
+            (Reading::Exchanged, &[one, other]) if symbol == one => other,
+            (Reading::Exchanged, &[one, other]) if symbol == other => one,
+            _ => symbol,
+        };
+        self.object(role, slot)
     }
 }

@@ -2,17 +2,22 @@
 
 pub(crate) mod abstraction;
 mod align;
+mod differences;
 pub(crate) mod keys;
 pub(crate) mod prune;
+mod side;
 
-use gdl::program::Program;
+use gdl::program::{Program, RuleId};
+use gdl::symbol::SymbolId;
 
 pub use keys::Keys;
 
 use crate::mapping::Mapping;
-use abstraction::Values;
-use align::{Side, align};
+use crate::normal;
+use abstraction::Reading;
+use align::align;
 use prune::without;
+use side::Side;
 
 /// In what two variants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,37 +96,38 @@ pub struct Variant {
 }
 
 /// How `source` becomes `target`, if they are variants of each other; with the fewest differences, where there are several
-/// ways. `keys` are those of the target.
-pub fn find(source: &Program, target: &Program) -> Option<Variant> {
-    let (of_source, of_target) = (Keys::new(source), Keys::new(target));
-    let own = |keys: &[(Values, u64)]| keys[0].1;
+/// ways. If `roles` are given, the first, of the source, should become the second, of the target.
+pub fn find(source: &Program, target: &Program, roles: Option<(SymbolId, SymbolId)>) -> Option<Variant> {
+    let (source, target) = (&simplified(source), &simplified(target));
+    let (of_source, of_target) = (Keys::of_simple(source), Keys::of_simple(target));
+    let own = of_source.whole[0].1;
+    let whole = Side::new(source, Reading::Same);
     let mut found: Vec<Variant> = Vec::new();
-    let same = Side::new(source, Values::Same);
+    let mut add = |variant: Option<Variant>, feature: Option<(Class, String)>| {
+        let feature = feature.map(|(class, detail)| Transformation { class, details: vec![detail] });
+        found.extend(variant.map(|mut variant| {
+            variant.transformations.extend(feature);
+            variant
+        }));
+    };
     for &(values, key) in &of_target.whole {
-        if key == own(&of_source.whole) {
-            found.extend(align(&same, &Side::new(target, values), values));
+        let target = Side::new(target, values);
+        if key == own {
+            add(align(&whole, &target, values, roles), None);
         }
-        for (functor, removal, keys) in &of_source.reduced {
-            if key == own(keys)
-                && let Some(rest) = without(source, *functor, *removal)
-                && let Some(mut variant) = align(&Side::new(&rest, Values::Same), &Side::new(target, values), values)
-            {
-                let details = vec![format!("`{}` is left out", source.symbols.name(functor.name))];
-                variant.transformations.push(Transformation { class: Class::MissingFeature, details });
-                found.push(variant);
-            }
+        for (functor, removal, keys) in of_source.reduced.iter().filter(|(.., keys)| key == keys[0].1) {
+            let rest = without(source, *functor, *removal).unwrap_or_else(|| unreachable!("it has {keys:?}"));
+            let detail = format!("`{}` is left out", source.symbols.name(functor.name));
+            let variant = align(&Side::new(&rest, Reading::Same), &target, values, roles);
+            add(variant, Some((Class::MissingFeature, detail)));
         }
     }
     for (functor, removal, keys) in &of_target.reduced {
-        for &(values, key) in keys {
-            if key == own(&of_source.whole)
-                && let Some(rest) = without(target, *functor, *removal)
-                && let Some(mut variant) = align(&same, &Side::new(&rest, values), values)
-            {
-                let details = vec![format!("`{}` is added", target.symbols.name(functor.name))];
-                variant.transformations.push(Transformation { class: Class::AddedFeature, details });
-                found.push(variant);
-            }
+        for &(values, _) in keys.iter().filter(|(_, key)| *key == own) {
+            let rest = without(target, *functor, *removal).unwrap_or_else(|| unreachable!("it has {keys:?}"));
+            let detail = format!("`{}` is added", target.symbols.name(functor.name));
+            let variant = align(&whole, &Side::new(&rest, values), values, roles);
+            add(variant, Some((Class::AddedFeature, detail)));
         }
     }
     let mut best = found.into_iter().min_by_key(|variant| variant.transformations.len())?;
@@ -129,4 +135,10 @@ pub fn find(source: &Program, target: &Program) -> Option<Variant> {
         best.transformations.push(Transformation { class: Class::UnusedRules, details: Vec::new() });
     }
     Some(best)
+}
+
+/// The rules without needless connectives and repeats.
+fn simplified(program: &Program) -> Program {
+    let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules));
+    Program { symbols: program.symbols.clone(), rules: rules.into_iter().map(|(_, rule)| rule).collect() }
 }
