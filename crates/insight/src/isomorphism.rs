@@ -11,18 +11,23 @@ pub(crate) const BUDGET: u32 = 2_000;
 /// game has very long chains.
 const N_ROUNDS: usize = 1_000;
 
-/// For each name of `source` the name of `target` that makes the rules equal, or `None` if there is none or the budget is
-/// spent. If two names are `fixed`, the first becomes the second. Where there is a choice, names with a higher `likeness`
-/// come first.
+/// The most mappings that are returned.
+const MAX_FOUND: usize = 16;
+
+/// Mappings that make the rules equal: for each name of `source` the name of `target` that it becomes. None if there is none
+/// or the budget is spent. If two names are `fixed`, the first becomes the second.
+///
+/// Where the games have symmetries, there is a choice. The first mapping prefers names with a high `likeness`; each of the
+/// others decides differently at one point.
 pub(crate) fn find(
     source: &Skeleton,
     target: &Skeleton,
     fixed: Option<(u32, u32)>,
     likeness: impl Fn(u32, u32) -> u32,
     budget: u32,
-) -> Option<Vec<u32>> {
+) -> Vec<Vec<u32>> {
     if source.names.len() != target.names.len() || source.rules.len() != target.rules.len() {
-        return None;
+        return Vec::new();
     }
     let mut search = Search { source, target, likeness, budget };
     let (source_colors, target_colors) = match fixed {
@@ -34,7 +39,21 @@ pub(crate) fn find(
             (stable(source), stable(target))
         }
     };
-    search.extend(source_colors, target_colors)
+    let mut choices = Vec::new();
+    let mut found: Vec<Vec<u32>> =
+        search.extend(source_colors, target_colors, Some(&mut choices)).into_iter().collect();
+    // Early decisions matter most; they were noted last.
+    for Choice { source: colors, target: images, name, others } in choices.into_iter().rev() {
+        for image in others {
+            if found.len() == MAX_FOUND {
+                return found;
+            }
+            search.budget = search.budget.saturating_sub(1);
+            let (from, to) = (individualized(source, &colors, name), individualized(target, &images, image));
+            found.extend(search.extend(from, to, None));
+        }
+    }
+    found
 }
 
 /// The stable colors after one name was given a color of its own.
@@ -51,9 +70,25 @@ struct Search<'a, L> {
     budget: u32,
 }
 
+/// A name that could become several others.
+struct Choice {
+    /// The colors before the choice.
+    source: Vec<u64>,
+    target: Vec<u64>,
+    name: u32,
+    /// What it might have become instead.
+    others: Vec<u32>,
+}
+
 impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
-    /// Looks for a mapping that keeps stable colors. The depth of the recursion is within the budget.
-    fn extend(&mut self, source: Vec<u64>, target: Vec<u64>) -> Option<Vec<u32>> {
+    /// Looks for a mapping that keeps stable colors, and notes what it chose. The depth of the recursion is within the
+    /// budget.
+    fn extend(
+        &mut self,
+        source: Vec<u64>,
+        target: Vec<u64>,
+        mut choices: Option<&mut Vec<Choice>>,
+    ) -> Option<Vec<u32>> {
         let mut classes: FxHashMap<u64, (Vec<u32>, Vec<u32>)> = FxHashMap::default();
         (0..).zip(&source).for_each(|(name, &color)| classes.entry(color).or_default().0.push(name));
         (0..).zip(&target).for_each(|(name, &color)| classes.entry(color).or_default().1.push(name));
@@ -71,11 +106,15 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
         let name = *from.iter().max_by_key(|name| (clarity(name), std::cmp::Reverse(**name)))?;
         let mut images = to.clone();
         images.sort_by_key(|&image| (std::cmp::Reverse((self.likeness)(name, image)), image));
-        for image in images {
+        for (index, &image) in images.iter().enumerate() {
             self.budget = self.budget.checked_sub(1)?;
-            let source = individualized(self.source, &source, name);
-            let target = individualized(self.target, &target, image);
-            if let Some(found) = self.extend(source, target) {
+            let (one, other) =
+                (individualized(self.source, &source, name), individualized(self.target, &target, image));
+            if let Some(found) = self.extend(one, other, choices.as_deref_mut()) {
+                let others = images.split_off(index + 1);
+                if let Some(choices) = choices {
+                    choices.push(Choice { source, target, name, others });
+                }
                 return Some(found);
             }
         }
@@ -90,7 +129,7 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
             rules.sort_unstable();
             rules
         };
-        numbered(self.source, &|name| mix(9, u64::from(image[name])))
-            == numbered(self.target, &|name| mix(9, name as u64))
+        let source = numbered(self.source, &|name| mix(9, u64::from(image[name])));
+        source == numbered(self.target, &|name| mix(9, name as u64))
     }
 }

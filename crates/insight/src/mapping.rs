@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use gdl::Relation;
-use gdl::program::{Program, Term};
+use gdl::program::{Program, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
 
-use crate::skeleton::Name;
-use crate::sorts::{Slot, Sorts};
+use crate::canonical;
+use crate::skeleton::{Name, Plain, Skeleton};
+use crate::sorts::{FLUENTS, GOAL_VALUE, MOVES, ROLES, Slot, Sorts};
 
 /// Takes the names of one game to those of another. It may leave names out, where the other game has nothing like them.
 #[derive(Clone, Debug)]
@@ -35,6 +36,25 @@ impl Mapping {
         Mapping { names, values, sorts }
     }
 
+    /// The mapping of a game to an equal one under other names.
+    pub fn of_equal(source: &Program, renaming: &canonical::Mapping) -> Mapping {
+        let rules = || (0..).map(RuleId).zip(&source.rules);
+        let sorts = Sorts::new(rules());
+        let goal_sort = sorts.of(GOAL_VALUE);
+        let naming = Plain { symbols: &source.symbols, sorts: &sorts };
+        let skeleton = Skeleton::new(source, rules().map(|(id, _)| id), &naming);
+        let image = |name: &Name| {
+            let symbol = name.symbol()?;
+            let value = renaming.value(symbol).filter(|_| matches!(name, Name::Object(_, sort) if *sort == goal_sort));
+            Some((*name, value.or_else(|| renaming.name(symbol))?))
+        };
+        let value = |name: &Name| if let Name::Value(value) = name { Some((*value, *value)) } else { None };
+        let mut values: Vec<(i64, i64)> = skeleton.names.iter().filter_map(value).collect();
+        values.sort_unstable();
+        let is_own = |name: &&Name| !matches!(name, Name::Keyword(_));
+        Mapping::new(skeleton.names.iter().filter(is_own).filter_map(image).collect(), values, sorts)
+    }
+
     /// What a relation is called.
     pub fn relation(&self, relation: Relation) -> Option<SymbolId> {
         if Symbols::is_keyword(relation.name) {
@@ -50,17 +70,17 @@ impl Mapping {
 
     /// What a role is called.
     pub fn role(&self, role: SymbolId) -> Option<SymbolId> {
-        self.object(role, crate::sorts::ROLES)
+        self.object(role, ROLES)
     }
 
     /// A fluent in the words of the other game.
     pub fn fluent(&self, fluent: &Term) -> Option<Term> {
-        self.term(fluent, crate::sorts::FLUENTS)
+        self.term(fluent, FLUENTS)
     }
 
     /// A move in the words of the other game.
     pub fn play(&self, play: &Term) -> Option<Term> {
-        self.term(play, crate::sorts::MOVES)
+        self.term(play, MOVES)
     }
 
     /// What a goal value becomes.

@@ -39,8 +39,10 @@ impl Sorts {
         let mut sorts = Sorts::default();
         for (id, rule) in rules {
             for_each_term(id, rule, &mut |slot, term| match term {
-                Term::Var(var) if slot != Slot::Unknown => sorts.join(slot, Slot::Variable(id, *var)),
-                _ => {}
+                _ if slot == Slot::Unknown => {}
+                Term::Var(var) => sorts.join(slot, Slot::Variable(id, *var)),
+                // A place for constants alone is a sort of its own.
+                _ => _ = sorts.root(canonical(slot)),
             });
         }
         sorts
@@ -95,6 +97,8 @@ fn canonical(slot: Slot) -> Slot {
 pub(crate) const ROLES: Slot = Slot::Relation(Relation { name: keyword::DOES, arity: 2 }, 0);
 /// Where moves stand.
 pub(crate) const MOVES: Slot = Slot::Relation(Relation { name: keyword::DOES, arity: 2 }, 1);
+/// Where goal values stand.
+pub(crate) const GOAL_VALUE: Slot = Slot::Relation(Relation { name: keyword::GOAL, arity: 2 }, 1);
 /// Where fluents stand.
 pub(crate) const FLUENTS: Slot = Slot::Relation(Relation { name: keyword::TRUE, arity: 1 }, 0);
 

@@ -10,13 +10,13 @@
 use gdl::Relation;
 use gdl::keyword;
 use gdl::program::{Program, Rule, RuleId, Term};
-use gdl::symbol::SymbolId;
+use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prune::played;
 use crate::order::successor;
 use crate::skeleton::{Colors, Name, Naming, Skeleton};
-use crate::sorts::{ROLES, Slot, Sort, Sorts, for_each_term};
+use crate::sorts::{GOAL_VALUE, ROLES, Slot, Sort, Sorts, for_each_term};
 
 /// Rounds of refinement for keys. Abstractions have no long chains, so that more would tell hardly anything apart.
 const N_ROUNDS: usize = 24;
@@ -48,9 +48,6 @@ impl Reading {
         }
     }
 }
-
-/// Where goal values stand.
-pub(crate) const GOAL_VALUE: Slot = Slot::Relation(Relation { name: keyword::GOAL, arity: 2 }, 1);
 
 /// A game with its particulars taken out.
 pub(crate) struct Abstraction {
@@ -191,34 +188,29 @@ pub(crate) fn is_fact(rule: &Rule) -> bool {
 
 /// The relations whose rules are all facts and put objects in an order, as they come in the rules.
 fn listed_orders<'a>(rules: impl Iterator<Item = &'a Rule>) -> Vec<(Relation, Vec<SymbolId>, bool)> {
-    let mut pairs: Vec<(Relation, Option<Vec<(SymbolId, SymbolId)>>)> = Vec::new();
-    let mut index: FxHashMap<Relation, usize> = FxHashMap::default();
-    for rule in rules {
+    let mut relations: Vec<Relation> = Vec::new();
+    let mut pairs: FxHashMap<Relation, Vec<(SymbolId, SymbolId)>> = FxHashMap::default();
+    let mut others: FxHashSet<Relation> = FxHashSet::default();
+    for rule in rules.filter(|rule| !Symbols::is_keyword(rule.head.name)) {
         let relation = rule.head.relation();
-        if relation.arity != 2 || gdl::symbol::Symbols::is_keyword(relation.name) {
+        let [Term::Const(one), Term::Const(other)] = rule.head.args[..] else {
+            others.insert(relation);
             continue;
-        }
-        let at = *index.entry(relation).or_insert_with(|| {
-            pairs.push((relation, Some(Vec::new())));
-            pairs.len() - 1
-        });
-        let pair = match &rule.head.args[..] {
-            [Term::Const(one), Term::Const(other)] if is_fact(rule) => Some((*one, *other)),
-            _ => None,
         };
-        pairs[at].1 = pairs[at].1.take().zip(pair).map(|(mut pairs, pair)| {
-            // A fact may be listed twice.
-            if !pairs.contains(&pair) {
-                pairs.push(pair);
-            }
-            pairs
+        if !is_fact(rule) {
+            others.insert(relation);
+        }
+        let known = pairs.entry(relation).or_insert_with(|| {
+            relations.push(relation);
+            Vec::new()
         });
+        known.push((one, other));
     }
-    let order = |(relation, pairs): (Relation, Option<Vec<_>>)| {
-        let (objects, cyclic) = successor(pairs?.into_iter())?;
+    let order = |relation: Relation| {
+        let (objects, cyclic) = successor(pairs[&relation].iter().copied())?;
         (objects.len() >= MIN_LENGTH).then_some((relation, objects, cyclic))
     };
-    pairs.into_iter().filter_map(order).collect()
+    relations.into_iter().filter(|relation| !others.contains(relation)).filter_map(order).collect()
 }
 
 /// Names with orders contracted.

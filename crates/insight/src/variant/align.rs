@@ -7,14 +7,14 @@ use gdl::program::Term;
 use gdl::symbol::SymbolId;
 use rustc_hash::FxHashSet;
 
-use super::abstraction::{Chain, GOAL_VALUE, Reading};
+use super::abstraction::{Chain, Reading};
 use super::differences::Differences;
 use super::side::Side;
 use super::{Class, Transformation, Variant};
 use crate::isomorphism;
 use crate::mapping::Mapping;
 use crate::skeleton::Name;
-use crate::sorts::ROLES;
+use crate::sorts::{GOAL_VALUE, ROLES};
 
 /// The most rotations of a circle that are compared.
 const MAX_ROTATIONS: usize = 64;
@@ -52,99 +52,155 @@ impl Pair<'_> {
     }
 }
 
-/// Compares two games with equal abstractions. `values` says how the target's goal values were read.
-/// If `roles` are given, the first, of the source, should become the second.
+/// Compares two games with equal abstractions. `reading` says how the target's goals were read. If `roles` are given, the
+/// first, of the source, should become the second.
 pub(super) fn align(
     source: &Side,
     target: &Side,
-    values: Reading,
+    reading: Reading,
     roles: Option<(SymbolId, SymbolId)>,
 ) -> Option<Variant> {
-    let likeness = |name, image| source.likeness(name, target, image);
+    // Step 1. The mappings of what the abstractions share.
     let (from, to) = (&source.abstraction, &target.abstraction);
+    let likeness = |name, image| source.likeness(name, target, image);
     let find = |fixed| isomorphism::find(&from.skeleton, &to.skeleton, fixed, likeness, isomorphism::BUDGET);
     let role =
         |side: &Side, role| side.abstraction.skeleton.number(Name::Object(role, side.abstraction.sorts.of(ROLES)));
     let fixed = roles.and_then(|(learned, assigned)| Some((role(source, learned)?, role(target, assigned)?)));
-    let image = fixed.and_then(|fixed| find(Some(fixed))).or_else(|| find(None))?;
-    // Step 1. The names that the abstractions share.
-    let mut names: BTreeMap<Name, SymbolId> = BTreeMap::new();
-    for (name, &image) in from.skeleton.names.iter().zip(&image) {
-        if let (Name::Relation(_) | Name::Function(_) | Name::Object(..), Some(image)) =
-            (name, to.skeleton.names[image as usize].symbol())
-        {
-            names.insert(*name, image);
-        }
+    let mut images = fixed.map(|fixed| find(Some(fixed))).unwrap_or_default();
+    if images.is_empty() {
+        images = find(None);
     }
-    let n_values = from.values.len();
-    let goal_values: Vec<(i64, i64)> = (0..n_values)
-        .filter_map(|rank| Some((from.values[rank], *to.values.get(values.rank(rank, n_values))?)))
-        .collect();
-    // Values stand for themselves in facts, too.
-    for (from_value, to_value) in &goal_values {
-        let word = |side: &Side, value: &i64| side.program.symbols.find(&value.to_string());
-        if let (Some(value), Some(image)) = (word(source, from_value), word(target, to_value)) {
-            names.entry(Name::Object(value, from.sorts.of(GOAL_VALUE))).or_insert(image);
-        }
-    }
-    // Step 2. The objects along the orders.
-    let relation_image = |relation: Relation| {
-        let name = *names.get(&Name::Relation(relation))?;
-        Some(Relation { name, ..relation })
-    };
-    let mut pairs: Vec<Pair> = Vec::new();
-    for chain in &from.chains {
-        if let Some(other) = relation_image(chain.relation).and_then(|relation| target.chain(relation)) {
-            let is_dimension = source.is_dimension(chain) || target.is_dimension(other);
-            pairs.push(Pair { source: chain, target: other, is_dimension, rotation: 0 });
-        }
-    }
-    let with_objects = |pairs: &[Pair]| {
-        let mut all = names.clone();
-        let mut taken: FxHashSet<(u32, SymbolId)> = FxHashSet::default();
-        for pair in pairs {
-            let known =
-                pair.source.objects.iter().filter_map(|&object| names.get(&Name::Object(object, pair.source.sort)));
-            taken.extend(known.map(|&image| (pair.target.class, image)));
-        }
-        for pair in pairs {
-            for (object, image) in pair.objects() {
-                let name = Name::Object(object, pair.source.sort);
-                if !all.contains_key(&name) && taken.insert((pair.target.class, image)) {
-                    all.insert(name, image);
-                }
-            }
-        }
-        Mapping::new(all, goal_values.clone(), from.sorts.clone())
-    };
-    let initial: FxHashSet<&Term> = target.initial.iter().flatten().collect();
-    let facts: FxHashSet<&(SymbolId, Vec<Term>)> = target.facts.iter().collect();
-    let n_common = |mapping: &Mapping| {
-        let fluents = source.initial.iter().flatten().filter_map(|fluent| mapping.fluent(fluent));
-        let n_fluents = fluents.filter(|fluent| initial.contains(fluent)).count();
-        let listed = source
-            .facts
-            .iter()
-            .filter_map(|(name, args)| mapping.fact(Relation { name: *name, arity: args.len() as u32 }, args));
-        n_fluents + listed.filter(|fact| facts.contains(fact)).count()
-    };
-    for index in 0..pairs.len() {
-        if !pairs[index].source.cyclic && !pairs[index].target.cyclic {
-            continue;
-        }
-        let n_rotations = pairs[index].target.objects.len().min(MAX_ROTATIONS);
-        let mut scored = Vec::new();
-        for rotation in 0..n_rotations {
-            pairs[index].rotation = rotation;
-            scored.push((n_common(&with_objects(&pairs)), std::cmp::Reverse(rotation)));
-        }
-        pairs[index].rotation = scored.into_iter().max().map_or(0, |(_, rotation)| rotation.0);
-    }
-    let mapping = with_objects(&pairs);
-    let mut transformations = Differences { source, target, pairs: &pairs, mapping: &mapping }.all(values);
+    // Step 2. The one under which most of the particulars agree.
+    let common = Common::new(source, target);
+    let scored = images.into_iter().map(|image| {
+        let mut alignment = Alignment::new(source, target, &image, reading);
+        alignment.rotate(&common);
+        (common.count(&alignment.mapping()) + alignment.n_in_place(), alignment)
+    });
+    let (_, alignment) = scored.rev().max_by_key(|(score, _)| *score)?;
+    // Step 3. What differs.
+    let mapping = alignment.mapping();
+    let mut transformations = Differences { source, target, pairs: &alignment.pairs, mapping: &mapping }.all(reading);
     if let Some((learned, assigned)) = roles.filter(|(learned, assigned)| mapping.role(*learned) != Some(*assigned)) {
         let details = vec![format!("`{}` instead of `{}`", target.word(assigned), source.word(learned))];
         transformations.push(Transformation { class: Class::SwitchedRole, details });
     }
     Some(Variant { transformations, mapping })
+}
+
+/// The names that correspond to each other.
+struct Alignment<'a> {
+    source: &'a Side<'a>,
+    names: BTreeMap<Name, SymbolId>,
+    values: Vec<(i64, i64)>,
+    pairs: Vec<Pair<'a>>,
+}
+
+impl<'a> Alignment<'a> {
+    fn new(source: &'a Side, target: &'a Side, image: &[u32], reading: Reading) -> Alignment<'a> {
+        let (from, to) = (&source.abstraction, &target.abstraction);
+        let mut names: BTreeMap<Name, SymbolId> = BTreeMap::new();
+        for (name, &image) in from.skeleton.names.iter().zip(image) {
+            if let (Name::Relation(_) | Name::Function(_) | Name::Object(..), Some(image)) =
+                (name, to.skeleton.names[image as usize].symbol())
+            {
+                names.insert(*name, image);
+            }
+        }
+        let n_values = from.values.len();
+        let value = |rank: usize| Some((from.values[rank], *to.values.get(reading.rank(rank, n_values))?));
+        let values: Vec<(i64, i64)> = (0..n_values).filter_map(value).collect();
+        // Values stand for themselves in facts, too.
+        for (value, image) in &values {
+            let word = |side: &Side, value: &i64| side.program.symbols.find(&value.to_string());
+            if let (Some(value), Some(image)) = (word(source, value), word(target, image)) {
+                names.entry(Name::Object(value, from.sorts.of(GOAL_VALUE))).or_insert(image);
+            }
+        }
+        let pair = |chain: &'a Chain| {
+            let name = *names.get(&Name::Relation(chain.relation))?;
+            let other = target.chain(Relation { name, ..chain.relation })?;
+            let is_dimension = source.is_dimension(chain) || target.is_dimension(other);
+            Some(Pair { source: chain, target: other, is_dimension, rotation: 0 })
+        };
+        let pairs = from.chains.iter().filter_map(pair).collect();
+        Alignment { source, names, values, pairs }
+    }
+
+    /// The names, with objects along the orders.
+    fn mapping(&self) -> Mapping {
+        let mut names = self.names.clone();
+        let mut taken: FxHashSet<(u32, SymbolId)> = FxHashSet::default();
+        for Pair { source, target, .. } in &self.pairs {
+            let known = source.objects.iter().filter_map(|&object| names.get(&Name::Object(object, source.sort)));
+            taken.extend(known.map(|&image| (target.class, image)));
+        }
+        for pair in &self.pairs {
+            for (object, image) in pair.objects() {
+                let name = Name::Object(object, pair.source.sort);
+                if !names.contains_key(&name) && taken.insert((pair.target.class, image)) {
+                    names.insert(name, image);
+                }
+            }
+        }
+        Mapping::new(names, self.values.clone(), self.source.abstraction.sorts.clone())
+    }
+
+    /// How many of the objects that rules name stand at the same place in their order, from either end.
+    fn n_in_place(&self) -> usize {
+        let in_place = |pair: &Pair| {
+            let (n, m) = (pair.source.objects.len(), pair.target.objects.len());
+            let is_in_place = |(place, object): (usize, &SymbolId)| {
+                let image = self.names.get(&Name::Object(*object, pair.source.sort));
+                let other = image.and_then(|image| pair.target.objects.iter().position(|other| other == image));
+                other.is_some_and(|other| place == other || n - place == m - other)
+            };
+            pair.source.objects.iter().enumerate().filter(|&object| is_in_place(object)).count()
+        };
+        self.pairs.iter().map(in_place).sum()
+    }
+
+    /// Finds out where circles begin: where most of the particulars agree.
+    fn rotate(&mut self, common: &Common) {
+        // Twice, since what is best for one circle may depend on another.
+        for index in (0..self.pairs.len()).chain(0..self.pairs.len()) {
+            if !self.pairs[index].source.cyclic && !self.pairs[index].target.cyclic {
+                continue;
+            }
+            let mut best = (0, 0);
+            for rotation in 0..self.pairs[index].target.objects.len().min(MAX_ROTATIONS) {
+                self.pairs[index].rotation = rotation;
+                let n_common = common.count(&self.mapping());
+                if n_common > best.0 {
+                    best = (n_common, rotation);
+                }
+            }
+            self.pairs[index].rotation = best.1;
+        }
+    }
+}
+
+/// What is listed in both games.
+struct Common<'a> {
+    source: &'a Side<'a>,
+    initial: FxHashSet<&'a Term>,
+    facts: FxHashSet<&'a (SymbolId, Vec<Term>)>,
+}
+
+impl<'a> Common<'a> {
+    fn new(source: &'a Side, target: &'a Side) -> Common<'a> {
+        Common { source, initial: target.initial.iter().flatten().collect(), facts: target.facts.iter().collect() }
+    }
+
+    /// How many initial fluents and facts a mapping takes to those of the target.
+    fn count(&self, mapping: &Mapping) -> usize {
+        let fluents = self.source.initial.iter().flatten().filter_map(|fluent| mapping.fluent(fluent));
+        let fact = |(name, args): &(SymbolId, Vec<Term>)| {
+            mapping.fact(Relation { name: *name, arity: args.len() as u32 }, args)
+        };
+        let facts = self.source.facts.iter().filter_map(fact);
+        fluents.filter(|fluent| self.initial.contains(fluent)).count()
+            + facts.filter(|fact| self.facts.contains(fact)).count()
+    }
 }

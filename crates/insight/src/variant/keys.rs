@@ -14,10 +14,24 @@ const MAX_FEATURES: usize = 32;
 /// Numbers that a game shares with its variants, and hardly ever with another game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keys {
-    /// The keys of the whole game, one for each way to read its goal values.
-    pub(crate) whole: Vec<(Reading, u64)>,
-    /// The same for the game without one kind of fluent.
-    pub(crate) reduced: Vec<(Relation, Removal, Vec<(Reading, u64)>)>,
+    /// The keys of the whole game.
+    pub(crate) whole: ByReading,
+    /// The keys of the game without one kind of fluent.
+    pub(crate) reduced: Vec<Reduced>,
+}
+
+/// A key for each way to read a game's goals, the usual one first.
+pub(crate) type ByReading = Vec<(Reading, u64)>;
+
+/// The keys of part of a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reduced {
+    /// What is left out.
+    pub(crate) functor: Relation,
+    /// What goes with it.
+    pub(crate) removal: Removal,
+    /// The keys.
+    pub(crate) keys: ByReading,
 }
 
 impl Keys {
@@ -29,13 +43,13 @@ impl Keys {
     /// The keys of a game whose rules are in simple form.
     pub(crate) fn of_simple(program: &Program) -> Keys {
         let whole = keys(program);
-        let mut reduced: Vec<(Relation, Removal, Vec<(Reading, u64)>)> = Vec::new();
+        let mut reduced: Vec<Reduced> = Vec::new();
         for functor in fluents(program).into_iter().take(MAX_FEATURES) {
             for removal in [Removal::Rule, Removal::Literal] {
                 let Some(rest) = without(program, functor, removal) else { continue };
                 let keys = keys(&rest);
-                if reduced.iter().all(|(_, _, known)| *known != keys) {
-                    reduced.push((functor, removal, keys));
+                if reduced.iter().all(|known| known.keys != keys) {
+                    reduced.push(Reduced { functor, removal, keys });
                 }
             }
         }
@@ -44,24 +58,23 @@ impl Keys {
 
     /// The keys by which a game should be found later, in ascending order.
     pub fn own(&self) -> Vec<u64> {
-        let own =
-            |keys: &[(Reading, u64)]| keys.iter().find(|(values, _)| *values == Reading::Same).map(|(_, key)| *key);
-        let reduced = self.reduced.iter().filter_map(|(_, _, keys)| own(keys).map(in_part));
-        let mut all: Vec<u64> = own(&self.whole).into_iter().chain(reduced).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let reduced = self.reduced.iter().map(|reduced| in_part(reduced.keys[0].1));
+        ascending([self.whole[0].1].into_iter().chain(reduced))
     }
 
     /// The keys under which variants of a game are found, in ascending order: one of their own keys is among them.
     pub fn wanted(&self) -> Vec<u64> {
         let whole = self.whole.iter().flat_map(|&(_, key)| [key, in_part(key)]);
-        let reduced = self.reduced.iter().flat_map(|(_, _, keys)| keys.iter().map(|&(_, key)| key));
-        let mut all: Vec<u64> = whole.chain(reduced).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let reduced = self.reduced.iter().flat_map(|reduced| reduced.keys.iter().map(|&(_, key)| key));
+        ascending(whole.chain(reduced))
     }
+}
+
+fn ascending(keys: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut keys: Vec<u64> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// The key of part of a game. Two games that are equal only after something was left out of each are no variants.
@@ -69,7 +82,7 @@ fn in_part(key: u64) -> u64 {
     mix(key, 1)
 }
 
-fn keys(program: &Program) -> Vec<(Reading, u64)> {
+fn keys(program: &Program) -> ByReading {
     let same = Abstraction::new(program, Reading::Same);
     let others = same.readings(program).into_iter();
     let others = others.map(|reading| (reading, Abstraction::new(program, reading).key()));

@@ -3,6 +3,7 @@
 pub(crate) mod abstraction;
 mod align;
 mod differences;
+pub mod generate;
 pub(crate) mod keys;
 pub(crate) mod prune;
 mod side;
@@ -115,17 +116,17 @@ pub fn find(source: &Program, target: &Program, roles: Option<(SymbolId, SymbolI
         if key == own {
             add(align(&whole, &target, values, roles), None);
         }
-        for (functor, removal, keys) in of_source.reduced.iter().filter(|(.., keys)| key == keys[0].1) {
-            let rest = without(source, *functor, *removal).unwrap_or_else(|| unreachable!("it has {keys:?}"));
-            let detail = format!("`{}` is left out", source.symbols.name(functor.name));
+        for reduced in of_source.reduced.iter().filter(|reduced| key == reduced.keys[0].1) {
+            let rest = without(source, reduced.functor, reduced.removal).expect("its keys are known");
+            let detail = format!("`{}` is left out", source.symbols.name(reduced.functor.name));
             let variant = align(&Side::new(&rest, Reading::Same), &target, values, roles);
             add(variant, Some((Class::MissingFeature, detail)));
         }
     }
-    for (functor, removal, keys) in &of_target.reduced {
-        for &(values, _) in keys.iter().filter(|(_, key)| *key == own) {
-            let rest = without(target, *functor, *removal).unwrap_or_else(|| unreachable!("it has {keys:?}"));
-            let detail = format!("`{}` is added", target.symbols.name(functor.name));
+    for reduced in &of_target.reduced {
+        for &(values, _) in reduced.keys.iter().filter(|(_, key)| *key == own) {
+            let rest = without(target, reduced.functor, reduced.removal).expect("its keys are known");
+            let detail = format!("`{}` is added", target.symbols.name(reduced.functor.name));
             let variant = align(&whole, &Side::new(&rest, values), values, roles);
             add(variant, Some((Class::AddedFeature, detail)));
         }

@@ -2,7 +2,7 @@
 
 use gdl::keyword;
 use gdl::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term};
-use gdl::symbol::SymbolId;
+use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The rules that a game is played by, in order: those of the keywords and of what they depend on, without `init`, `base` and
@@ -10,6 +10,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(crate) fn played(program: &Program) -> Vec<RuleId> {
     let roots = [keyword::ROLE, keyword::NEXT, keyword::LEGAL, keyword::GOAL, keyword::TERMINAL, keyword::SEES];
     reached(program, |name| roots.contains(&name))
+}
+
+/// The rules that a game needs: those of the keywords and of what they depend on.
+pub(crate) fn needed(program: &Program) -> Vec<RuleId> {
+    reached(program, Symbols::is_keyword)
 }
 
 /// The rules of the relations with these names and of all that they depend on.
@@ -69,7 +74,7 @@ pub(crate) fn without(program: &Program, functor: Relation, removal: Removal) ->
     let mut rules = program.rules.clone();
     loop {
         let n_before = gone.relations.len();
-        rules = rules.iter().filter_map(|rule| gone.from_rule(rule, removal)).collect();
+        rules = rules.iter().filter_map(|rule| gone.left_of_rule(rule, removal)).collect();
         let defined: FxHashSet<Relation> = rules.iter().map(|rule| rule.head.relation()).collect();
         let heads = program.rules.iter().map(|rule| rule.head.relation());
         gone.relations = heads.filter(|head| !defined.contains(head)).collect();
@@ -105,14 +110,14 @@ enum Rest {
 }
 
 impl Gone {
-    fn from_rule(&self, rule: &Rule, removal: Removal) -> Option<Rule> {
+    fn left_of_rule(&self, rule: &Rule, removal: Removal) -> Option<Rule> {
         if fluent(&rule.head).and_then(Term::functor) == Some(self.functor) {
             return None;
         }
         let mut body = Vec::new();
         let mut is_changed = false;
         for formula in &rule.body {
-            match self.from_formula(formula, removal) {
+            match self.left_of_formula(formula, removal) {
                 Rest::Whole(formula) => body.push(formula),
                 Rest::Part(formula) => {
                     is_changed = true;
@@ -135,7 +140,7 @@ impl Gone {
         matches!(&**inner, Formula::Atom(atom) if self.relations.contains(&atom.relation()))
     }
 
-    fn from_formula(&self, formula: &Formula, removal: Removal) -> Rest {
+    fn left_of_formula(&self, formula: &Formula, removal: Removal) -> Rest {
         match formula {
             Formula::Atom(atom) => {
                 let asks = fluent(atom).and_then(Term::functor) == Some(self.functor);
@@ -146,7 +151,7 @@ impl Gone {
                 }
             }
             Formula::Distinct(..) => Rest::Whole(formula.clone()),
-            Formula::Not(inner, span) => match self.from_formula(inner, removal) {
+            Formula::Not(inner, span) => match self.left_of_formula(inner, removal) {
                 Rest::Whole(_) => Rest::Whole(formula.clone()),
                 Rest::Part(inner) => Rest::Part(Formula::Not(Box::new(inner), *span)),
                 Rest::Nothing => Rest::Nothing,
@@ -156,7 +161,7 @@ impl Gone {
                 let mut kept = Vec::new();
                 let mut is_changed = false;
                 for part in parts {
-                    match self.from_formula(part, removal) {
+                    match self.left_of_formula(part, removal) {
                         Rest::Whole(part) => kept.push(part),
                         Rest::Part(part) => {
                             is_changed = true;
