@@ -3,5 +3,7 @@
 pub mod family;
 pub mod graph;
 pub mod order;
+pub mod prove;
 pub mod sample;
+pub mod structure;
 pub mod universe;

@@ -190,7 +190,7 @@ fn arithmetic(universe: &Universe, fixed: &Static, orders: &[(usize, FxHashMap<T
         columns.push(match order {
             Some((index, places)) => (Some(*index), fixed.rows.iter().map(|row| places[&row[position]]).collect()),
             None => {
-                let number = |row: &Vec<TermId>| universe.name(row[position]).parse().ok();
+                let number = |row: &Vec<TermId>| universe.number(row[position]);
                 (None, fixed.rows.iter().map(number).collect::<Option<Vec<i64>>>()?)
             }
         });
