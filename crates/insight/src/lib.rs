@@ -1,5 +1,6 @@
 //! What the rules tell us: rule graphs and their canonical forms, structure, symmetry.
 
+pub mod analysis;
 pub mod family;
 pub mod graph;
 pub mod order;

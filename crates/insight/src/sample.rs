@@ -75,6 +75,13 @@ impl Mean {
         self.squares += value * value;
     }
 
+    /// Adds a value many times.
+    pub fn add_many(&mut self, value: f64, times: u64) {
+        self.n += times;
+        self.sum += value * times as f64;
+        self.squares += value * value * times as f64;
+    }
+
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.n

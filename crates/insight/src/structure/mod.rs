@@ -23,7 +23,8 @@ use outcome::Outcomes;
 use turn::{Kind, Turns};
 
 /// Why something is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// It holds in every state that can be reached.
     Proved,
