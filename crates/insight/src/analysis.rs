@@ -386,8 +386,7 @@ pub fn analyze(program: &Arc<Program>, settings: &Settings) -> Result<Analysis, 
             (universe, Some(circuit), samples, None)
         }
         Err(reason) => {
-            let (universe, samples) =
-                sample::play_slowly(program, &settings.sample, settings.seed, &settings.limits)?;
+            let (universe, samples) = sample::play_slowly(program, &settings.sample, settings.seed, &settings.limits)?;
             (universe, None, samples, Some(reason))
         }
     };
@@ -501,7 +500,11 @@ impl Reporter<'_> {
             values.dedup();
         });
         OutcomeReport {
-            teams: outcomes.teams.iter().map(|team| team.iter().map(|&role| self.role(role as usize)).collect()).collect(),
+            teams: outcomes
+                .teams
+                .iter()
+                .map(|team| team.iter().map(|&role| self.role(role as usize)).collect())
+                .collect(),
             teams_evidence,
             constant_sum: outcomes.sum.map(|sum| (sum, sum_evidence)),
             goal_values,
@@ -717,13 +720,15 @@ impl Reporter<'_> {
         let facts: FxHashMap<Relation, usize> =
             self.universe.statics.iter().map(|fixed| (fixed.relation, fixed.rows.len())).collect();
         let report = |(&relation, &index): (&Relation, &usize)| {
-            let rules: Vec<&Vec<usize>> = reads.iter().filter(|(head, _)| *head == index).map(|(_, read)| read).collect();
+            let rules: Vec<&Vec<usize>> =
+                reads.iter().filter(|(head, _)| *head == index).map(|(_, read)| read).collect();
             if Symbols::is_keyword(relation.name) || rules.is_empty() {
                 return None;
             }
             let outside = |read: &&&Vec<usize>| read.iter().all(|&other| component_of[other] != component_of[index]);
             let argument = |position: u32| {
-                let members = domains.as_ref().map(|domains| domains.of_relation(relation, position)).unwrap_or_default();
+                let members =
+                    domains.as_ref().map(|domains| domains.of_relation(relation, position)).unwrap_or_default();
                 let name = |member: &Relation| self.relation(*member);
                 Domain { size: members.len(), values: members.iter().take(MAX_VALUES).map(name).collect() }
             };
@@ -803,9 +808,8 @@ impl Reporter<'_> {
                 log10 += ((group.len() + usize::from(at_least.is_none())) as f64).log10();
             }
         }
-        let constant = |fluent: usize| {
-            self.circuit.is_some_and(|circuit| circuit.fluents[fluent] == machine::network::Wire::TRUE)
-        };
+        let constant =
+            |fluent: usize| self.circuit.is_some_and(|circuit| circuit.fluents[fluent] == machine::network::Wire::TRUE);
         let rest = (0..used.len()).filter(|&fluent| !used[fluent] && !constant(fluent)).count();
         log10 + rest as f64 * 2f64.log10()
     }

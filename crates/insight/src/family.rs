@@ -2,8 +2,8 @@
 //!
 //! Functions inside of arguments are looked through: `(at (square a 1) rook)` has the three arguments `a`, `1` and `rook`.
 
-use gdl::symbol::SymbolId;
 use gdl::TermId;
+use gdl::symbol::SymbolId;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::universe::Universe;

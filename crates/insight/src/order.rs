@@ -79,22 +79,26 @@ pub fn find_orders(universe: &Universe) -> Vec<Order> {
     for fixed in &universe.statics {
         let found = match fixed.relation.arity {
             2 => successor(fixed.rows.iter().map(|row| (row[0], row[1])))
-                .map(|(objects, cyclic)| vec![Order {
-                    relation: fixed.relation,
-                    positions: (0, 1),
-                    selector: None,
-                    objects,
-                    cyclic,
-                    same_as: None,
-                }])
+                .map(|(objects, cyclic)| {
+                    vec![Order {
+                        relation: fixed.relation,
+                        positions: (0, 1),
+                        selector: None,
+                        objects,
+                        cyclic,
+                        same_as: None,
+                    }]
+                })
                 .unwrap_or_default(),
             3 => (0..3).map(|position| selected(fixed, position)).find(|found| !found.is_empty()).unwrap_or_default(),
             _ => Vec::new(),
         };
         for mut order in found {
-            order.same_as = orders.iter().enumerate().filter(|(_, other)| other.same_as.is_none()).find_map(|(index, other)| {
-                same_row(&order, other).map(|reversed| (index, reversed))
-            });
+            order.same_as = orders
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| other.same_as.is_none())
+                .find_map(|(index, other)| same_row(&order, other).map(|reversed| (index, reversed)));
             orders.push(order);
         }
     }
@@ -132,7 +136,14 @@ fn selected(fixed: &Static, position: usize) -> Vec<Order> {
         let pairs = fixed.rows.iter().filter(|row| row[position] == value).map(|row| (row[others[0]], row[others[1]]));
         let (objects, cyclic) = successor(pairs)?;
         let positions = (others[0], others[1]);
-        Some(Order { relation: fixed.relation, positions, selector: Some((position, value)), objects, cyclic, same_as: None })
+        Some(Order {
+            relation: fixed.relation,
+            positions,
+            selector: Some((position, value)),
+            objects,
+            cyclic,
+            same_as: None,
+        })
     };
     values.iter().map(order).collect::<Option<Vec<Order>>>().unwrap_or_default()
 }
@@ -226,10 +237,13 @@ fn comparison(left: &[i64], right: &[i64], same_order: bool) -> Option<Operation
         (Operation::GreaterOrEqual, |a, b| a >= b),
     ];
     let n = (high - low + 1) as usize;
-    kinds.into_iter().find(|(_, holds)| {
-        let expected = if holds(0, 0) { n * (n + 1) / 2 } else { n * (n - 1) / 2 };
-        pairs.len() == expected && pairs.iter().all(|&(a, b)| holds(a, b))
-    }).map(|(operation, _)| operation)
+    kinds
+        .into_iter()
+        .find(|(_, holds)| {
+            let expected = if holds(0, 0) { n * (n + 1) / 2 } else { n * (n - 1) / 2 };
+            pairs.len() == expected && pairs.iter().all(|&(a, b)| holds(a, b))
+        })
+        .map(|(operation, _)| operation)
 }
 
 /// Whether greater left values have greater right ones, or smaller ones, or equal ones here and there.

@@ -27,7 +27,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { edges: 400_000, decisions: 400_000 }
+        Budget { edges: 400_000, decisions: 150_000 }
     }
 }
 
@@ -48,6 +48,9 @@ pub struct Proof {
     /// At least one member holds.
     pub at_least: bool,
 }
+
+/// Decisions of the solver for one claim.
+const DECISIONS: u64 = 2_000;
 
 /// A game's circuit in a solver, with what was proved about it.
 pub struct Prover<'a> {
@@ -99,8 +102,7 @@ impl<'a> Prover<'a> {
         let mut gates = vec![None; network.gates.len()];
         gates[0] = Some(!truth);
         let playing = Lit::new(solver.new_var(lbool::TRUE, false), true);
-        let mut prover =
-            Prover { circuit, solver, gates, truth, decisions_left, known: Vec::new(), playing };
+        let mut prover = Prover { circuit, solver, gates, truth, decisions_left, known: Vec::new(), playing };
         for range in &network.moves_of {
             let mut moves = Vec::new();
             for chosen in range.clone() {
@@ -144,51 +146,30 @@ impl<'a> Prover<'a> {
                 claims.push(Claim { group: index, at_most: false, assumed, violated: !any });
             }
         }
-        // Step 2. Drop what is violated next, until nothing is.
-        let mut each = self.decisions_left.get();
-        'again: loop {
-            let any = self.free(true);
-            let mut clause: Vec<Lit> = claims.iter().map(|claim| claim.violated).collect();
-            clause.push(!any);
-            self.clause(&clause);
-            let mut assumptions: Vec<Lit> = claims.iter().map(|claim| claim.assumed).collect();
-            assumptions.extend([self.playing, any]);
-            let total = self.decisions_left.get();
-            self.decisions_left.set(total.min(each / 2).max(1));
-            let before = self.decisions_left.get();
-            let answer = self.solver.solve_limited(&assumptions);
-            self.decisions_left.set(total - (before - self.decisions_left.get()).min(total));
-            if answer == lbool::FALSE {
-                break;
-            }
-            if answer == lbool::TRUE {
-                let holds = |claim: &Claim| self.solver.value_lit(claim.violated) != lbool::TRUE;
-                claims.retain(holds);
-                if claims.is_empty() {
-                    break;
-                }
-                continue;
-            }
-            // Too hard all at once: one by one, with a share of the budget each.
-            let share = (self.decisions_left.get() / 2 / claims.len() as u64).max(100);
-            let mut index = 0;
+        // Step 2. Drop what does not follow, until all that is left does. (Asking for all claims at once takes the solver
+        // far longer than asking for each.)
+        loop {
             let n_before = claims.len();
+            let mut index = 0;
             while index < claims.len() {
                 let mut assumptions: Vec<Lit> = claims.iter().map(|claim| claim.assumed).collect();
                 assumptions.extend([self.playing, claims[index].violated]);
-                if self.solve_within(&assumptions, share) == lbool::FALSE {
+                let answer = self.solve_within(&assumptions, DECISIONS);
+                if answer == lbool::FALSE {
                     index += 1;
-                } else {
-                    claims.remove(index);
+                    continue;
+                }
+                claims.remove(index);
+                if answer == lbool::TRUE {
+                    // The counterexample may violate others, too. (Those before this one are asked again.)
+                    let n_kept = claims.len();
+                    claims.retain(|claim| self.solver.value_lit(claim.violated) != lbool::TRUE);
+                    if claims.len() < n_kept {
+                        index = 0;
+                    }
                 }
             }
-            if claims.len() == n_before || claims.is_empty() {
-                break 'again;
-            }
-            each = self.decisions_left.get();
-            if each < claims.len() as u64 {
-                // Nothing is left to confirm the rest with.
-                claims.clear();
+            if claims.len() == n_before {
                 break;
             }
         }

@@ -188,18 +188,7 @@ impl<'a> Player<'a> {
             ..Samples::default()
         };
         let random = lanes::random(seed);
-        Player {
-            universe,
-            circuit,
-            budget,
-            lanes,
-            random,
-            picks: seed,
-            n_seen: 0,
-            max_batches,
-            longest: 0,
-            samples,
-        }
+        Player { universe, circuit, budget, lanes, random, picks: seed, n_seen: 0, max_batches, longest: 0, samples }
     }
 
     /// Plays a match in every lane. Whether another round makes sense.
@@ -392,18 +381,15 @@ pub fn play_slowly(
     limits: &Limits,
 ) -> Result<(Universe, Samples), String> {
     let fails = |exceeded: gdl::datalog::Exceeded| exceeded.to_string();
-    let mut database = Database::new(program.clone(), limits.clone())
-        .map_err(|_| "the rules can't be evaluated".to_owned())?;
+    let mut database =
+        Database::new(program.clone(), limits.clone()).map_err(|_| "the rules can't be evaluated".to_owned())?;
     let roles: Vec<TermId> = database.facts(ROLE).map_err(fails)?.iter().map(|row| row[0]).collect();
     let mut pick = seed | 1;
     let mut pick = |below: usize| {
         pick = pick.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (pick >> 33) as usize % below
     };
-    let mut samples = Samples {
-        results: vec![Mean::default(); roles.len()],
-        ..Samples::default()
-    };
+    let mut samples = Samples { results: vec![Mean::default(); roles.len()], ..Samples::default() };
     let initial: Vec<TermId> = database.facts(INIT).map_err(fails)?.iter().map(|row| row[0]).collect();
     // Step 1. Play, and remember each moment.
     let mut moments: Vec<Moment> = Vec::new();
@@ -473,7 +459,8 @@ pub fn play_slowly(
     };
     universe.list_statics(&mut database);
     let role = |term: TermId| universe.roles.iter().position(|&other| other == term).unwrap_or(0) as u32;
-    let mut fluents: Vec<TermId> = moments.iter().flat_map(|moment| moment.state.iter().chain(&moment.next)).copied().collect();
+    let mut fluents: Vec<TermId> =
+        moments.iter().flat_map(|moment| moment.state.iter().chain(&moment.next)).copied().collect();
     fluents.sort_unstable();
     fluents.dedup();
     let mut moves: Vec<(u32, TermId)> =

@@ -214,7 +214,9 @@ fn reading(
         let all_ordered = coordinates.iter().all(ordered);
         let marker_ordered = marker.is_some_and(|marker| ordered(&marker));
         // A number for each of some things that have no places is a quantity, and so is a number for each role.
-        if marker_ordered && !all_ordered || marker.is_some_and(|marker| is_role(&marker)) && coordinates.len() == 1 && !one_per_cell {
+        if marker_ordered && !all_ordered
+            || marker.is_some_and(|marker| is_role(&marker)) && coordinates.len() == 1 && !one_per_cell
+        {
             continue;
         }
         if marker.is_none() && !all_ordered && coordinates.len() > 1 {
@@ -263,7 +265,9 @@ fn shared_variables(universe: &Universe, family: &Family, position: usize, order
         let mut look = |name, args: &[Term]| {
             if let (keyword::TRUE | keyword::NEXT | keyword::INIT, [fluent]) = (name, args) {
                 let mut holes = Vec::new();
-                if matches(&family.shape, fluent, &mut holes) && let Some(Term::Var(var)) = holes.get(position) {
+                if matches(&family.shape, fluent, &mut holes)
+                    && let Some(Term::Var(var)) = holes.get(position)
+                {
                     places.push(*var);
                 }
             } else if (Relation { name, arity: args.len() as u32 }) == order.relation {
@@ -271,7 +275,9 @@ fn shared_variables(universe: &Universe, family: &Family, position: usize, order
             }
         };
         look(rule.head.name, &rule.head.args);
-        rule.body.iter().for_each(|formula: &Formula| formula.for_each_atom(&mut |atom, _| look(atom.name, &atom.args)));
+        rule.body
+            .iter()
+            .for_each(|formula: &Formula| formula.for_each_atom(&mut |atom, _| look(atom.name, &atom.args)));
         count += usize::from(places.iter().any(|var| related.contains(var)));
     }
     count

@@ -24,13 +24,9 @@ pub struct Counter {
 }
 
 /// Finds all counters and cycles.
-pub(super) fn find(
-    families: &[Family],
-    exclusions: &[Exclusion],
-    initial: &[bool],
-    samples: &Samples,
-) -> Vec<Counter> {
-    let variables = exclusions.iter().filter(|found| found.key.is_empty() && found.exactly && found.families.len() == 1);
+pub(super) fn find(families: &[Family], exclusions: &[Exclusion], initial: &[bool], samples: &Samples) -> Vec<Counter> {
+    let variables =
+        exclusions.iter().filter(|found| found.key.is_empty() && found.exactly && found.families.len() == 1);
     variables.filter_map(|found| counter(found.families[0], &families[found.families[0]], initial, samples)).collect()
 }
 

@@ -109,20 +109,29 @@ pub fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, b
         move_families,
         orders,
         arithmetic,
-        exclusions: exclusions.into_iter().map(|found| {
-            let exactly = found.exactly.then_some(seen);
-            (found, seen, exactly)
-        }).collect(),
+        exclusions: exclusions
+            .into_iter()
+            .map(|found| {
+                let exactly = found.exactly.then_some(seen);
+                (found, seen, exactly)
+            })
+            .collect(),
         turns,
         turns_evidence: seen,
-        counters: counters.into_iter().map(|counter| {
-            let limit = counter.limit.map(|_| seen);
-            (counter, seen, limit)
-        }).collect(),
-        pieces: boards.iter().map(|board| {
-            let pieces = board.markers.iter().enumerate().filter(|(_, marker)| marker.is_piece);
-            pieces.map(|(index, _)| (index, seen)).collect()
-        }).collect(),
+        counters: counters
+            .into_iter()
+            .map(|counter| {
+                let limit = counter.limit.map(|_| seen);
+                (counter, seen, limit)
+            })
+            .collect(),
+        pieces: boards
+            .iter()
+            .map(|board| {
+                let pieces = board.markers.iter().enumerate().filter(|(_, marker)| marker.is_piece);
+                pieces.map(|(index, _)| (index, seen)).collect()
+            })
+            .collect(),
         boards,
         quantities,
         changing: changing.into_iter().map(|index| (index, seen)).collect(),
@@ -178,7 +187,7 @@ fn always_changes(family: &Family, samples: &Samples) -> bool {
 }
 
 /// Decisions of the solver for one question.
-const DECISIONS: u64 = 20_000;
+const DECISIONS: u64 = 2_000;
 
 struct Proving<'a> {
     universe: &'a Universe,
@@ -218,7 +227,11 @@ impl Proving<'_> {
         for ((found, at_most, at_least), groups) in structure.exclusions.iter_mut().zip(exclusions) {
             // A group of one holds at most one member by itself.
             let sizes = found.groups.iter().map(Vec::len);
-            if groups.iter().zip(sizes).all(|(group, size)| size == 1 || group.is_some_and(|group| proofs[group].at_most)) {
+            if groups
+                .iter()
+                .zip(sizes)
+                .all(|(group, size)| size == 1 || group.is_some_and(|group| proofs[group].at_most))
+            {
                 *at_most = Evidence::Proved;
             }
             if groups.iter().all(|group| group.is_some_and(|group| proofs[group].at_least)) {
@@ -260,9 +273,8 @@ impl Proving<'_> {
         let proved = match structure.turns.kind {
             Kind::Single => true,
             Kind::TurnTaking => (0..busy.len()).all(|one| {
-                (one + 1..busy.len()).all(|other| {
-                    self.prover.impossible(&[&busy[one], &busy[other]], true, DECISIONS) == Some(true)
-                })
+                (one + 1..busy.len())
+                    .all(|other| self.prover.impossible(&[&busy[one], &busy[other]], true, DECISIONS) == Some(true))
             }),
             // Every role has a move that is not idle: always, if no idle move exists.
             Kind::Simultaneous => structure.turns.idle.iter().all(Vec::is_empty),
@@ -282,7 +294,8 @@ impl Proving<'_> {
             let mut pairs = pairs.chain(last);
             let follows = pairs.all(|(one, other)| {
                 let (before, after) = (now[one as usize], next[other as usize]);
-                before == after || self.prover.impossible(&[&[before], &[after.inverted()]], true, DECISIONS) == Some(true)
+                before == after
+                    || self.prover.impossible(&[&[before], &[after.inverted()]], true, DECISIONS) == Some(true)
             });
             if follows {
                 *evidence = Evidence::Proved;
@@ -291,7 +304,8 @@ impl Proving<'_> {
                 continue;
             }
             // The first value that can't be without the end, whether it was seen or not.
-            let unseen = structure.families[counter.family].members.iter().filter(|member| !counter.values.contains(member));
+            let unseen =
+                structure.families[counter.family].members.iter().filter(|member| !counter.values.contains(member));
             let candidates: Vec<u32> = match counter.limit {
                 Some(limit) => vec![limit],
                 None => unseen.copied().take(64).collect(),

@@ -94,8 +94,7 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
     let (mut ever_several, mut ever_fewer) = (false, false);
     let mut control: Vec<Vec<u32>> = vec![(0..universe.fluents.len() as u32).collect(); n_roles];
     for batch in &samples.batches {
-        let movers: Vec<Vector> =
-            (0..n_roles).map(|role| to_move(batch, ranges[role].clone(), &idle[role])).collect();
+        let movers: Vec<Vector> = (0..n_roles).map(|role| to_move(batch, ranges[role].clone(), &idle[role])).collect();
         let on = batch.live & !batch.terminal;
         let (mut any, mut several, mut all) = (Vector::ZERO, Vector::ZERO, on);
         for &mover in &movers {
@@ -143,5 +142,7 @@ fn without_effect(circuit: &Circuit) -> Vec<u32> {
     }
     network.outputs().for_each(|wire| used[wire.gate() as usize] = true);
     let gates = network.gates.iter().enumerate();
-    gates.filter_map(|(at, gate)| if let (Gate::Move(chosen), false) = (gate, used[at]) { Some(*chosen) } else { None }).collect()
+    gates
+        .filter_map(|(at, gate)| if let (Gate::Move(chosen), false) = (gate, used[at]) { Some(*chosen) } else { None })
+        .collect()
 }

@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: Analyze) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let settings = Settings { seed: arguments.seed, ..Settings::default() };
-    let analysis = analyze(&rules.program, &settings).map_err(|reason| anyhow!("`{}`: {reason}", rules.source.name()))?;
+    let analysis =
+        analyze(&rules.program, &settings).map_err(|reason| anyhow!("`{}`: {reason}", rules.source.name()))?;
     let mut out = std::io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&analysis)?)?;
@@ -198,7 +199,13 @@ fn draw(text: &mut String, board: &BoardReport, symbols: &[char]) -> std::fmt::R
     let mut rows = vec![vec![' '; width]; height];
     for (cell, markers) in board.cells.iter().zip(&board.initial) {
         let drawn = match markers[..] {
-            [] => if blank { '_' } else { '.' },
+            [] => {
+                if blank {
+                    '_'
+                } else {
+                    '.'
+                }
+            }
             [marker] => symbols[marker],
             _ => '*',
         };
@@ -247,7 +254,13 @@ fn rest(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
             Some((other, true)) => format!(" (`{other}` backwards)"),
             None => String::new(),
         };
-        writeln!(text, "  {}{selector}: {kind} of {}: {}{same}", order.relation, order.objects.len(), list(&order.objects))?;
+        writeln!(
+            text,
+            "  {}{selector}: {kind} of {}: {}{same}",
+            order.relation,
+            order.objects.len(),
+            list(&order.objects)
+        )?;
     }
     for found in &analysis.arithmetic {
         let orders: BTreeSet<&str> = found.orders.iter().map(|order| order.as_deref().unwrap_or("numbers")).collect();
@@ -287,7 +300,11 @@ fn numbers(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
     }
     let engine = &analysis.engine;
     let (fluents, seen, moves) = (engine.fluents, engine.fluents_seen, engine.moves);
-    writeln!(text, "  fluents      {fluents} possible, {seen} seen; {moves} moves; at most 10^{:.1} states", engine.log10_states)?;
+    writeln!(
+        text,
+        "  fluents      {fluents} possible, {seen} seen; {moves} moves; at most 10^{:.1} states",
+        engine.log10_states
+    )?;
     match (&engine.no_network, engine.gates) {
         (Some(reason), _) => writeln!(text, "  no network   {reason}")?,
         (None, Some(gates)) => writeln!(text, "  network      {gates} gates")?,
@@ -336,7 +353,8 @@ fn relations(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
         let n = relation.arguments.len();
         writeln!(text, "  {}/{n}: {depends}, {} rules{facts}{recursive}", relation.name, relation.rules)?;
         for (index, domain) in relation.arguments.iter().enumerate() {
-            let values = if domain.size > domain.values.len() { format!("{} names", domain.size) } else { list(&domain.values) };
+            let values =
+                if domain.size > domain.values.len() { format!("{} names", domain.size) } else { list(&domain.values) };
             writeln!(text, "    {}: {values}", index + 1)?;
         }
     }
