@@ -72,6 +72,11 @@ impl Symbols {
         &self.names[symbol.0 as usize]
     }
 
+    /// Changes how a name is shown. It is still found and compared under the name that it was interned with.
+    pub fn respell(&mut self, symbol: SymbolId, spelling: &str) {
+        self.names[symbol.0 as usize] = spelling.into();
+    }
+
     /// The name in lower case, under which it is compared.
     pub fn lower(&self, symbol: SymbolId) -> &str {
         self.names.get_index(symbol.0 as usize).expect("a symbol id comes from its own table").0

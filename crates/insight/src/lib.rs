@@ -15,12 +15,19 @@
 //! assert_eq!(other.symbols.name(three), "lup");
 //! ```
 
+pub mod analysis;
 pub mod canonical;
+pub mod family;
 mod goal_values;
 pub mod graph;
 mod normal;
+pub mod order;
+pub mod prove;
 mod rename;
 pub mod rule_graph;
+pub mod sample;
 pub mod scramble;
+pub mod structure;
+pub mod universe;
 
 pub use normal::same_rules;

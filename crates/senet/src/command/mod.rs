@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod analyze;
 mod bench;
 mod check;
 mod explain;
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Games(games::Games),
     Show(show::Show),
     Check(check::Check),
+    Analyze(analyze::Analyze),
     Watch(watch::Watch),
     Trace(trace::Trace),
     Perft(perft::Perft),
@@ -29,6 +31,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Games(arguments) => games::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
+        Command::Analyze(arguments) => analyze::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
