@@ -1,11 +1,17 @@
-//! Coloured directed graphs: their canonical order and their automorphisms, by nauty.
+//! Coloured directed graphs: their canonical order and their automorphisms.
 //!
 //! Two graphs are isomorphic exactly if their edges, written with the places of the nodes in the canonical order, are
 //! equal and so are the colours in that order.
+//!
+//! Colour refinement goes first, since it tells most nodes of most graphs apart. Those that look like no other are settled;
+//! nauty orders the rest.
 
 mod nauty;
+mod refine;
 
-use std::hash::{Hash, Hasher};
+use std::fmt;
+
+use refine::{Neighbours, Partition};
 
 /// A directed graph whose nodes have colours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,8 +42,8 @@ pub struct TooHard {
     pub budget: u64,
 }
 
-impl std::fmt::Display for TooHard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for TooHard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the graph's automorphisms need more than {} search nodes", self.budget)
     }
 }
@@ -58,42 +64,83 @@ impl Graph {
 
     /// The canonical order and the automorphisms. The search looks at no more than `budget` nodes of its tree.
     pub fn label(&self, budget: u64) -> Result<Labelling, TooHard> {
-        nauty::label(self, budget)
+        let neighbours = Neighbours::new(self);
+        let partition = Partition::new(self, &neighbours);
+        // What looks like no other node is fixed by every automorphism, and its neighbours can be seen from their colours.
+        let open: Vec<u32> = (0..self.colors.len() as u32).filter(|&node| !partition.is_single(node)).collect();
+        let mut number = vec![None; self.colors.len()];
+        open.iter().zip(0..).for_each(|(&node, at)| number[node as usize] = Some(at));
+        let rest = Graph {
+            colors: open.iter().map(|&node| partition.cell(node)).collect(),
+            edges: self
+                .edges
+                .iter()
+                .filter_map(|&(from, to)| Some((number[from as usize]?, number[to as usize]?)))
+                .collect(),
+        };
+        let labelling = nauty::label(&rest, budget)?;
+        let all = |rest: &[u32]| {
+            let image = |node: u32| number[node as usize].map_or(node, |at: u32| open[rest[at as usize] as usize]);
+            (0..self.colors.len() as u32).map(image).collect::<Vec<u32>>()
+        };
+        // The rest comes cell by cell, too.
+        let mut ordered = labelling.order.iter().map(|&at| open[at as usize]);
+        let mut next = || ordered.next().expect("the rest has one place for each open node");
+        let single = |node: u32| number[node as usize].is_none();
+        Ok(Labelling {
+            order: partition.elements.iter().map(|&node| if single(node) { node } else { next() }).collect(),
+            generators: labelling.generators.iter().map(|generator| all(generator)).collect(),
+            orbits: all(&labelling.orbits),
+            group_size: labelling.group_size,
+        })
     }
 
-    /// A number that is equal for isomorphic graphs, given a canonical order, and almost surely different for others.
-    pub fn fingerprint(&self, labelling: &Labelling) -> u128 {
-        let mut place = vec![0; self.colors.len()];
-        labelling.order.iter().enumerate().for_each(|(at, &node)| place[node as usize] = at as u32);
+    /// An order that isomorphic graphs usually share, where [`Graph::label`] is too hard: refinement alone, and the node
+    /// with the least number where several look alike. If nodes that look alike really are alike, it is canonical.
+    pub fn rough_order(&self) -> Vec<u32> {
+        let neighbours = Neighbours::new(self);
+        let mut partition = Partition::new(self, &neighbours);
+        partition.force(&neighbours);
+        partition.elements
+    }
+
+    /// A number that is equal for isomorphic graphs, given their canonical orders, and almost surely different for others.
+    pub fn fingerprint(&self, order: &[u32]) -> Fingerprint {
+        let place = inverse(order);
         let mut edges: Vec<(u32, u32)> =
             self.edges.iter().map(|&(from, to)| (place[from as usize], place[to as usize])).collect();
         edges.sort_unstable();
-        let colors = labelling.order.iter().map(|&node| self.colors[node as usize]);
-        let mut hash = Fingerprint::default();
-        colors.for_each(|color| color.hash(&mut hash));
-        edges.hash(&mut hash);
-        hash.0
+        let colors = order.iter().map(|&node| self.colors[node as usize]);
+        let numbers = [order.len() as u32].into_iter().chain(colors).chain(edges.into_iter().flat_map(|(a, b)| [a, b]));
+        numbers.fold(Fingerprint::EMPTY, |fingerprint, number| fingerprint.with(&number.to_le_bytes()))
     }
 }
 
-/// FNV-1a with 128 bits: named and simple, since fingerprints are stored.
-struct Fingerprint(u128);
+/// The place of each node in an order.
+pub(crate) fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut place = vec![0; order.len()];
+    order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
+    place
+}
 
-impl Default for Fingerprint {
-    fn default() -> Fingerprint {
-        Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+/// A number that stands for a graph: FNV-1a with 128 bits, named and simple, since fingerprints are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub u128);
+
+impl Fingerprint {
+    const EMPTY: Fingerprint = Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+
+    /// The fingerprint of what was read so far and some more.
+    pub(crate) fn with(self, bytes: &[u8]) -> Fingerprint {
+        let prime = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        Fingerprint(bytes.iter().fold(self.0, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(prime)))
     }
 }
 
-impl Hasher for Fingerprint {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 as u64
+impl fmt::Display for Fingerprint {
+    /// Writes 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
     }
 }
 
@@ -121,7 +168,7 @@ mod tests {
 
     #[test]
     fn fingerprints_ignore_the_numbering_alone() {
-        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000).expect("easy"));
+        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000).expect("easy").order);
         let one = fingerprint(&cycle(7, 1));
         assert_eq!(one, fingerprint(&cycle(7, 3)));
         let mut colored = cycle(7, 1);
