@@ -866,6 +866,9 @@ fn shape(board: &Board) -> String {
             };
             format!("a {kind} of {product}{irregular}")
         }
-        (_, false) => format!("{product} cells{irregular}, not all coordinates ordered"),
+        (_, false) => {
+            let degree = degree.map(|degree| format!(", with up to {degree} neighbours")).unwrap_or_default();
+            format!("{product} cells{irregular}, not all coordinates ordered{degree}")
+        }
     }
 }
