@@ -16,7 +16,7 @@ use crate::canonical::{self, Canonical, canonical};
 use crate::order::{Operation, Order};
 use crate::prove;
 use crate::sample::{self, Mean, Samples};
-use crate::structure::board::{Board, MarkerName};
+use crate::structure::board::{Board, Marker, MarkerName};
 use crate::structure::{self, Evidence, Structure, turn};
 use crate::universe::{self, Circuit, Universe};
 
@@ -538,13 +538,19 @@ impl Reporter<'_> {
         }
     }
 
-    fn marker_name(&self, name: MarkerName) -> String {
-        match name {
-            MarkerName::Term(term) => self.name(term),
-            MarkerName::Family(family) => {
-                let shape = &self.structure.families[family].shape;
-                let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
-                self.universe.symbols.name(*name).to_owned()
+    /// A marker's name, with that of its family where another layer has a marker of the same name.
+    fn marker_name(&self, board: &Board, marker: &Marker) -> String {
+        let family = || {
+            let shape = &self.structure.families[board.layers[marker.layer].family].shape;
+            let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
+            self.universe.symbols.name(*name).to_owned()
+        };
+        match marker.name {
+            MarkerName::Family(_) => family(),
+            MarkerName::Term(term) => {
+                let twin = |other: &Marker| other.name == marker.name && other.layer != marker.layer;
+                let name = self.name(term);
+                if board.markers.iter().any(twin) { format!("{} {name}", family()) } else { name }
             }
         }
     }
@@ -582,7 +588,7 @@ impl Reporter<'_> {
         }
         let pieces: FxHashMap<usize, Evidence> = self.structure.pieces[index].iter().copied().collect();
         let markers = board.markers.iter().enumerate().map(|(number, marker)| MarkerReport {
-            name: self.marker_name(marker.name),
+            name: self.marker_name(board, marker),
             piece: pieces.get(&number).copied(),
             owner: marker.owner.map(|role| self.role(role as usize)),
             blank: board.blank == Some(number),

@@ -142,7 +142,8 @@ fn selected(fixed: &Static, position: usize) -> Vec<Order> {
     }
     let order = |&value: &TermId| {
         let pairs = fixed.rows.iter().filter(|row| row[position] == value).map(|row| (row[others[0]], row[others[1]]));
-        let (objects, cyclic) = successor(pairs)?;
+        // Pairs that only swap two objects are no order, whatever they are.
+        let (objects, cyclic) = successor(pairs).filter(|(objects, cyclic)| !cyclic || objects.len() > 2)?;
         let positions = (others[0], others[1]);
         Some(Order {
             relation: fixed.relation,

@@ -11,7 +11,7 @@
 use gdl::program::{Formula, Term, VarId};
 use gdl::symbol::keyword;
 use gdl::{Relation, TermId};
-use machine::lanes::Vector;
+use machine::lanes::{LANES, Vector};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::family::{Family, Shape};
@@ -20,6 +20,9 @@ use crate::sample::Samples;
 use crate::structure::exclusion::Exclusion;
 use crate::structure::turn::{self, Turns};
 use crate::universe::Universe;
+
+/// Families with more coordinates are no boards that anybody would want to see.
+const MAX_COORDINATES: usize = 4;
 
 /// A family read as part of a board.
 #[derive(Clone, Debug)]
@@ -67,6 +70,8 @@ pub struct Neighbours {
 /// What may stand on a cell.
 #[derive(Clone, Debug)]
 pub struct Marker {
+    /// Its layer's place on the board.
+    pub layer: usize,
     /// Its name as a term, or the family that stands for it.
     pub name: MarkerName,
     /// Its fluents, with the number of the cell.
@@ -170,7 +175,8 @@ pub(super) fn find(
     boards.retain(|board| {
         let on_or_off = board.layers.iter().all(|layer| layer.marker.is_none());
         let connected = board.is_ordered() || board.neighbours.is_some();
-        board.cells.len() >= if connected { 2 } else { 3 } && (!on_or_off || connected && board.cells.len() >= 4)
+        board.cells.len() >= if board.is_ordered() { 2 } else { 3 }
+            && (!on_or_off || connected && board.cells.len() >= 4)
     });
     boards
 }
@@ -206,13 +212,17 @@ fn reading(
     }
     let is_role = |position: &usize| family.domains[*position].iter().all(|value| universe.roles.contains(value));
     let ordered = |position: &usize| best_order(universe, family, *position, orders).is_some();
+    // One thing somewhere in a row may be a number as well; in a circle it is in a place.
+    let in_circle = varying.len() == 1
+        && best_order(universe, family, varying[0], orders).is_some_and(|order| orders[order].cyclic);
     let mut best = None;
-    for marker in varying.iter().copied().map(Some).chain([None]) {
-        if alone && (marker.is_some() || varying.len() < 2) || marker.is_none() && function {
+    // Of equal readings, the one with the last argument as marker.
+    for marker in varying.iter().rev().copied().map(Some).chain([None]) {
+        if alone && (marker.is_some() || varying.len() < 2 && !in_circle) || marker.is_none() && function {
             continue;
         }
         let coordinates: Vec<usize> = varying.iter().copied().filter(|&position| Some(position) != marker).collect();
-        if coordinates.is_empty() || coordinates.iter().all(is_role) {
+        if !(1..=MAX_COORDINATES).contains(&coordinates.len()) || coordinates.iter().all(is_role) {
             continue;
         }
         let within = |key: &&&Vec<usize>| key.iter().all(|position| coordinates.contains(position));
@@ -240,11 +250,14 @@ fn reading(
         if marker_ordered && !all_ordered || coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered {
             continue;
         }
-        if marker.is_none() && !all_ordered && coordinates.len() > 1 {
+        let sizes = || coordinates.iter().map(|&position| family.domains[position].len());
+        let uneven = coordinates.len() > 2 && sizes().max() > sizes().min().map(|least| 4 * least);
+        if marker.is_none() && coordinates.len() > 1 && (!all_ordered || uneven) {
             continue;
         }
         let score = (
             all_ordered,
+            !coordinates.iter().any(is_role),
             coordinates.len() == 2,
             one_per_cell || one_cell_each,
             !marker_ordered,
@@ -256,7 +269,11 @@ fn reading(
             best = Some((score, layer));
         }
     }
-    best.map(|(_, layer)| layer)
+    // An argument that is always the same names the thing.
+    best.map(|(_, layer): (_, Layer)| {
+        let constant = (0..family.arity()).find(|&position| family.domains[position].len() == 1);
+        Layer { marker: layer.marker.or(constant), ..layer }
+    })
 }
 
 /// The order that fits an argument best: it holds all values and as little else as possible; of equal ones, that which the
@@ -401,8 +418,8 @@ fn graph(relation: Relation, ends: &[(u32, u32)], n_cells: usize) -> Option<Neig
 
 fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Board, samples: &Samples) -> Vec<Marker> {
     let number: FxHashMap<&Vec<TermId>, u32> = board.cells.iter().zip(0..).collect();
-    let mut by_name: std::collections::BTreeMap<MarkerName, Vec<(u32, u32)>> = Default::default();
-    for layer in &board.layers {
+    let mut by_name: std::collections::BTreeMap<(usize, MarkerName), Vec<(u32, u32)>> = Default::default();
+    for (index, layer) in board.layers.iter().enumerate() {
         let family = &families[layer.family];
         for (&fluent, arguments) in family.members.iter().zip(&family.arguments) {
             let cell: Vec<TermId> = layer.coordinates.iter().map(|&position| arguments[position]).collect();
@@ -411,10 +428,10 @@ fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Boar
                 Some(position) => MarkerName::Term(arguments[position]),
                 None => MarkerName::Family(layer.family),
             };
-            by_name.entry(name).or_default().push((fluent, cell));
+            by_name.entry((index, name)).or_default().push((fluent, cell));
         }
     }
-    let marker = |(name, fluents): (MarkerName, Vec<(u32, u32)>)| {
+    let marker = |((layer, name), fluents): ((usize, MarkerName), Vec<(u32, u32)>)| {
         let members: Vec<u32> = fluents.iter().map(|&(fluent, _)| fluent).collect();
         let is_piece = members.len() > 1 && super::exclusion::test(samples, &members).is_some();
         let held: u64 = members.iter().map(|&fluent| samples.held[fluent as usize]).sum();
@@ -426,6 +443,7 @@ fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Boar
             })
         });
         Marker {
+            layer,
             name,
             owner: owner(universe, turns, samples, &members),
             fluents,
@@ -439,7 +457,7 @@ fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Boar
 
 /// The role whose moves make these fluents hold: another move of it would have prevented it, they don't come to hold when it
 /// has nothing to do, and another role's move hardly matters. (Where roles move at the same time, one may get into another's
-/// way: one case in ten is allowed.)
+/// way: one case in four is allowed.) If that is nobody, the role that alone makes them more.
 fn owner(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32]) -> Option<u32> {
     if universe.roles.len() < 2 {
         return None;
@@ -449,8 +467,8 @@ fn owner(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32])
         .collect();
     let total: u64 = causes.iter().sum();
     let (role, &most) = causes.iter().enumerate().max_by_key(|(_, count)| **count)?;
-    if total < 10 || most * 10 < total * 9 {
-        return None;
+    if total < 10 || most * 4 < total * 3 {
+        return increaser(universe, turns, samples, fluents);
     }
     let range = turn::ranges(universe)[role].clone();
     let (mut appearances, mut by_others) = (0u64, 0u64);
@@ -464,6 +482,33 @@ fn owner(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32])
         }
     }
     (by_others * 100 <= appearances).then_some(role as u32)
+}
+
+/// The role that alone is to move whenever more of these fluents come to hold. (In some games a role's move takes the others'
+/// pieces from place to place.)
+fn increaser(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32]) -> Option<u32> {
+    let ranges = turn::ranges(universe);
+    let (mut increases, mut by_role) = (0u64, vec![0u64; ranges.len()]);
+    for batch in &samples.batches {
+        let mut change = [0i32; LANES];
+        for &fluent in fluents {
+            let (before, after) = (batch.fluents[fluent as usize], batch.next[fluent as usize]);
+            for lane in (0..LANES).filter(|&lane| before.get(lane) != after.get(lane)) {
+                change[lane] += if after.get(lane) { 1 } else { -1 };
+            }
+        }
+        let busy: Vec<Vector> =
+            ranges.iter().zip(&turns.idle).map(|(range, idle)| turn::to_move(batch, range.clone(), idle)).collect();
+        let on = batch.live & !batch.terminal;
+        for lane in (0..LANES).filter(|&lane| change[lane] > 0 && on.get(lane)) {
+            increases += 1;
+            let movers: Vec<usize> = (0..busy.len()).filter(|&role| busy[role].get(lane)).collect();
+            if let [mover] = movers[..] {
+                by_role[mover] += 1;
+            }
+        }
+    }
+    by_role.iter().position(|&count| count >= 10 && count == increases).map(|role| role as u32)
 }
 
 /// The marker for an empty cell: nobody owns it, and of all cells that change it was in the most before. With one role there
@@ -495,7 +540,7 @@ fn blank(universe: &Universe, board: &Board, samples: &Samples) -> Option<usize>
     let candidate = |index: &usize| {
         let marker = &board.markers[*index];
         let fits = marker.fluents.len() * 2 > board.cells.len() && (!marker.is_piece || all_pieces);
-        matches!(marker.name, MarkerName::Term(_)) && marker.owner.is_none() && fits
+        marker.layer == 0 && marker.owner.is_none() && fits
     };
     let single = universe.roles.len() == 1;
     let best = (0..n).filter(candidate).max_by_key(|&index| if single { parts[index] } else { before[index] })?;

@@ -239,7 +239,7 @@ fn rest(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
         writeln!(text, "\nCounters")?;
     }
     for counter in &analysis.counters {
-        let kind = if counter.cyclic { "goes round" } else { "counts up" };
+        let kind = if counter.cyclic { "goes round" } else { "goes through" };
         let mut line = format!("  {} {kind}: {}", counter.fluent, counter.values.join(", "));
         if counter.n_values > counter.values.len() {
             let _ = write!(line, " ({} values)", counter.n_values);
