@@ -17,8 +17,9 @@ use crate::normal::same_rules;
 use crate::rename::renamed;
 use crate::rule_graph::{Node, Options, RuleGraph, variable_names};
 
-/// Enough nodes of the search tree for any game that we have met.
-pub const BUDGET: u64 = 100_000;
+/// Enough for any game that we have met, and little enough to take seconds at worst: a step is a node or an edge of the
+/// graph, and is counted for each node of the search tree.
+pub const BUDGET: u64 = 1_000_000_000;
 
 /// A game in canonical form.
 #[derive(Clone, Debug)]
@@ -41,11 +42,12 @@ pub struct Canonical {
     symmetries: Vec<BTreeMap<SymbolId, SymbolId>>,
 }
 
-/// The canonical form of a game. Where the graph's automorphisms need more than `budget` nodes of the search tree, the form
-/// is only likely to be canonical, and says so.
+/// The canonical form of a game. Where the graph's automorphisms need more steps than `budget`, the form is only likely to
+/// be canonical, and says so.
 pub fn canonical(program: &Program, budget: u64) -> Canonical {
     let graph = RuleGraph::new(program, &Options::default());
-    let (order, generators, too_hard) = match graph.graph.label(budget) {
+    let size = graph.graph.colors.len() + graph.graph.edges.len();
+    let (order, generators, too_hard) = match graph.graph.label(budget / (size as u64).max(1)) {
         Ok(labelling) => (labelling.order, labelling.generators, None),
         Err(too_hard) => (graph.graph.rough_order(), Vec::new(), Some(too_hard)),
     };

@@ -113,7 +113,7 @@ impl RuleGraph {
     /// are open.
     pub(crate) fn of_rule(symbols: &Symbols, rule: &Rule) -> RuleGraph {
         let mut made = Builder::build(symbols, &[(RuleId(0), rule.clone())], None);
-        made.color_by(|node| if let Node::Name(name) = node { Some(*name) } else { None }, |name| *name);
+        made.color_by(|node| if let Node::Name(name) = node { Some(*name) } else { None }, |name| symbols.lower(*name));
         made
     }
 

@@ -6,6 +6,7 @@ mod check;
 mod explain;
 mod games;
 mod perft;
+mod scramble;
 mod show;
 mod trace;
 mod watch;
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Show(show::Show),
     Check(check::Check),
     Analyze(analyze::Analyze),
+    Scramble(scramble::Scramble),
     Watch(watch::Watch),
     Trace(trace::Trace),
     Perft(perft::Perft),
@@ -32,6 +34,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Scramble(arguments) => scramble::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
