@@ -87,6 +87,11 @@ impl Symbols {
         (symbol.0 as usize) < keyword::ALL.len()
     }
 
+    /// All ids, keywords included.
+    pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
+        (0..self.names.len() as u32).map(SymbolId)
+    }
+
     /// How many names there are, keywords included.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -12,10 +12,11 @@ use gdl::{Domains, Relation, TermId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::canonical::{self, Canonical, canonical};
 use crate::order::{Operation, Order};
 use crate::prove;
 use crate::sample::{self, Mean, Samples};
-use crate::structure::board::{Board, MarkerName};
+use crate::structure::board::{Board, Marker, MarkerName};
 use crate::structure::{self, Evidence, Structure, turn};
 use crate::universe::{self, Circuit, Universe};
 
@@ -24,6 +25,8 @@ use crate::universe::{self, Circuit, Universe};
 pub struct Settings {
     /// The seed of the random matches.
     pub seed: u64,
+    /// Nodes of the search for the canonical form.
+    pub graph: u64,
     /// How much grounding may do.
     pub ground: gdl::ground::Budget,
     /// How much is played.
@@ -38,6 +41,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             seed: 1,
+            graph: canonical::BUDGET,
             ground: gdl::ground::Budget::default(),
             sample: sample::Budget::default(),
             prove: prove::Budget::default(),
@@ -346,6 +350,11 @@ pub struct Numbers {
 /// Everything that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
+    /// What the game's scrambled forms have in common.
+    pub fingerprint: String,
+    /// Why the analysis of a scrambled copy may differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_canonical: Option<String>,
     /// The roles.
     pub roles: Vec<String>,
     /// Who moves when.
@@ -378,8 +387,24 @@ pub struct Analysis {
     pub engine: Engine,
 }
 
-/// Analyses a game as it stands. Where an analysis must not depend on names and order, the program is a canonical one.
-pub fn analyze(program: &Arc<Program>, settings: &Settings) -> Result<Analysis, String> {
+/// Analyses a game. What is found does not depend on names and order, and is told in the names of the rules.
+pub fn analyze(program: &Program, settings: &Settings) -> Result<Analysis, String> {
+    let canonical = canonical(program, settings.graph);
+    let mut respelled = canonical.program.clone();
+    let symbols = &canonical.program.symbols;
+    for symbol in symbols.ids().filter(|&symbol| !Symbols::is_keyword(symbol) && !symbols.name(symbol).starts_with('?'))
+    {
+        respelled.symbols.respell(symbol, program.symbols.name(canonical.original(symbol)));
+    }
+    analyze_form(&canonical, &Arc::new(respelled), settings)
+}
+
+/// Analyses a game in its canonical form, told in canonical names: equal for all scrambled forms of a game.
+pub fn analyze_canonical(canonical: &Canonical, settings: &Settings) -> Result<Analysis, String> {
+    analyze_form(canonical, &Arc::new(canonical.program.clone()), settings)
+}
+
+fn analyze_form(canonical: &Canonical, program: &Arc<Program>, settings: &Settings) -> Result<Analysis, String> {
     let (universe, circuit, samples, no_network) = match universe::survey(program, &settings.ground) {
         Ok((universe, circuit)) => {
             let samples = sample::play(&universe, &circuit, &settings.sample, settings.seed);
@@ -392,7 +417,7 @@ pub fn analyze(program: &Arc<Program>, settings: &Settings) -> Result<Analysis, 
     };
     let structure = structure::find(&universe, circuit.as_ref(), &samples, &settings.prove);
     Ok(Reporter { universe: &universe, circuit: circuit.as_ref(), samples: &samples, structure: &structure }
-        .report(no_network))
+        .report(canonical, no_network))
 }
 
 struct Reporter<'a> {
@@ -406,9 +431,11 @@ struct Reporter<'a> {
 const MAX_VALUES: usize = 100;
 
 impl Reporter<'_> {
-    fn report(&self, no_network: Option<String>) -> Analysis {
+    fn report(&self, canonical: &Canonical, no_network: Option<String>) -> Analysis {
         let (universe, structure) = (self.universe, self.structure);
         Analysis {
+            fingerprint: canonical.fingerprint.to_string(),
+            not_canonical: canonical.too_hard.map(|too_hard| too_hard.to_string()),
             roles: universe.roles.iter().map(|&role| universe.name(role)).collect(),
             turns: self.turns(),
             outcome: self.outcome(),
@@ -511,13 +538,19 @@ impl Reporter<'_> {
         }
     }
 
-    fn marker_name(&self, name: MarkerName) -> String {
-        match name {
-            MarkerName::Term(term) => self.name(term),
-            MarkerName::Family(family) => {
-                let shape = &self.structure.families[family].shape;
-                let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
-                self.universe.symbols.name(*name).to_owned()
+    /// A marker's name, with that of its family where another layer has a marker of the same name.
+    fn marker_name(&self, board: &Board, marker: &Marker) -> String {
+        let family = || {
+            let shape = &self.structure.families[board.layers[marker.layer].family].shape;
+            let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
+            self.universe.symbols.name(*name).to_owned()
+        };
+        match marker.name {
+            MarkerName::Family(_) => family(),
+            MarkerName::Term(term) => {
+                let twin = |other: &Marker| other.name == marker.name && other.layer != marker.layer;
+                let name = self.name(term);
+                if board.markers.iter().any(twin) { format!("{} {name}", family()) } else { name }
             }
         }
     }
@@ -555,7 +588,7 @@ impl Reporter<'_> {
         }
         let pieces: FxHashMap<usize, Evidence> = self.structure.pieces[index].iter().copied().collect();
         let markers = board.markers.iter().enumerate().map(|(number, marker)| MarkerReport {
-            name: self.marker_name(marker.name),
+            name: self.marker_name(board, marker),
             piece: pieces.get(&number).copied(),
             owner: marker.owner.map(|role| self.role(role as usize)),
             blank: board.blank == Some(number),
@@ -839,6 +872,9 @@ fn shape(board: &Board) -> String {
             };
             format!("a {kind} of {product}{irregular}")
         }
-        (_, false) => format!("{product} cells{irregular}, not all coordinates ordered"),
+        (_, false) => {
+            let degree = degree.map(|degree| format!(", with up to {degree} neighbours")).unwrap_or_default();
+            format!("{product} cells{irregular}, not all coordinates ordered{degree}")
+        }
     }
 }

@@ -27,7 +27,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { edges: 400_000, decisions: 150_000 }
+        Budget { edges: 400_000, decisions: 400_000 }
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Proof {
 }
 
 /// Decisions of the solver for one claim.
-const DECISIONS: u64 = 2_000;
+const DECISIONS: u64 = 5_000;
 
 /// A game's circuit in a solver, with what was proved about it.
 pub struct Prover<'a> {

@@ -334,7 +334,8 @@ impl<'a> Player<'a> {
         if self.samples.batches.len() < self.max_batches {
             self.samples.batches.push(batch);
         } else {
-            let place = self.pick(self.max_batches as u64) as usize;
+            // The first one, the initial state, stays.
+            let place = 1 + self.pick(self.max_batches as u64 - 1) as usize;
             self.samples.batches[place] = batch;
         }
     }

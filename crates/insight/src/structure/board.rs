@@ -11,14 +11,18 @@
 use gdl::program::{Formula, Term, VarId};
 use gdl::symbol::keyword;
 use gdl::{Relation, TermId};
-use machine::lanes::Vector;
+use machine::lanes::{LANES, Vector};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::family::{Family, Shape};
 use crate::order::Order;
 use crate::sample::Samples;
 use crate::structure::exclusion::Exclusion;
+use crate::structure::turn::{self, Turns};
 use crate::universe::Universe;
+
+/// Families with more coordinates are no boards that anybody would want to see.
+const MAX_COORDINATES: usize = 4;
 
 /// A family read as part of a board.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Layer {
     pub marker: Option<usize>,
     /// Whether a cell holds at most one marker.
     pub one_per_cell: bool,
+    /// Whether every cell always holds one.
+    pub always_one: bool,
     /// Whether a marker is in at most one cell.
     pub one_cell_each: bool,
 }
@@ -64,6 +70,8 @@ pub struct Neighbours {
 /// What may stand on a cell.
 #[derive(Clone, Debug)]
 pub struct Marker {
+    /// Its layer's place on the board.
+    pub layer: usize,
     /// Its name as a term, or the family that stands for it.
     pub name: MarkerName,
     /// Its fluents, with the number of the cell.
@@ -122,6 +130,7 @@ pub(super) fn find(
     families: &[Family],
     exclusions: &[Exclusion],
     orders: &[Order],
+    turns: &Turns,
     samples: &Samples,
     used: &[bool],
 ) -> Vec<Board> {
@@ -132,7 +141,7 @@ pub(super) fn find(
         .collect();
     layers.sort_by_key(|layer| {
         let n_cells = cells(&families[layer.family], &layer.coordinates).len();
-        (layer.marker.is_none(), std::cmp::Reverse(n_cells), layer.family)
+        (!layer.always_one, layer.marker.is_none(), std::cmp::Reverse(n_cells), layer.family)
     });
     // Step 2. Layers over the same cells make one board.
     let mut boards: Vec<Board> = Vec::new();
@@ -159,14 +168,15 @@ pub(super) fn find(
     // Step 3. Neighbours, markers, pieces, owners.
     for board in &mut boards {
         board.neighbours = neighbours(universe, board);
-        board.markers = markers(universe, families, board, samples);
-        board.blank = blank(board, samples);
+        board.markers = markers(universe, families, turns, board, samples);
+        board.blank = blank(universe, board, samples);
     }
     // A set of things without any connection between them is no board.
     boards.retain(|board| {
         let on_or_off = board.layers.iter().all(|layer| layer.marker.is_none());
         let connected = board.is_ordered() || board.neighbours.is_some();
-        board.cells.len() >= if connected { 2 } else { 3 } && (!on_or_off || connected && board.cells.len() >= 4)
+        board.cells.len() >= if board.is_ordered() { 2 } else { 3 }
+            && (!on_or_off || connected && board.cells.len() >= 4)
     });
     boards
 }
@@ -191,70 +201,98 @@ fn reading(
 ) -> Option<Layer> {
     let family = &families[index];
     let varying: Vec<usize> = (0..family.arity()).filter(|&position| family.domains[position].len() > 1).collect();
-    let keys: Vec<&Vec<usize>> =
-        exclusions.iter().filter(|found| found.families == [index]).map(|found| &found.key).collect();
-    // A state variable has no places.
-    if varying.is_empty() || keys.iter().any(|key| key.is_empty()) {
+    let own = || exclusions.iter().filter(|found| found.families == [index]);
+    let keys: Vec<&Vec<usize>> = own().map(|found| &found.key).collect();
+    // If one member holds at most, it is a thing in a place, or no board at all.
+    let alone = keys.iter().any(|key| key.is_empty());
+    // A value for each of some things is a function, not a set of pairs.
+    let function = own().any(|found| found.exactly && !found.is_trivial() && !found.key.is_empty());
+    if varying.is_empty() {
         return None;
     }
     let is_role = |position: &usize| family.domains[*position].iter().all(|value| universe.roles.contains(value));
     let ordered = |position: &usize| best_order(universe, family, *position, orders).is_some();
+    // One thing somewhere in a row may be a number as well; in a circle it is in a place.
+    let in_circle = varying.len() == 1
+        && best_order(universe, family, varying[0], orders).is_some_and(|order| orders[order].cyclic);
     let mut best = None;
-    for marker in varying.iter().copied().map(Some).chain([None]) {
+    // Of equal readings, the one with the last argument as marker.
+    for marker in varying.iter().rev().copied().map(Some).chain([None]) {
+        if alone && (marker.is_some() || varying.len() < 2 && !in_circle) || marker.is_none() && function {
+            continue;
+        }
         let coordinates: Vec<usize> = varying.iter().copied().filter(|&position| Some(position) != marker).collect();
-        if coordinates.is_empty() || coordinates.iter().all(is_role) {
+        if !(1..=MAX_COORDINATES).contains(&coordinates.len()) || coordinates.iter().all(is_role) {
             continue;
         }
         let within = |key: &&&Vec<usize>| key.iter().all(|position| coordinates.contains(position));
         let one_per_cell = marker.is_some() && keys.iter().any(|key| within(&key));
-        let one_cell_each = marker.is_some() && keys.iter().any(|key| key.iter().all(|&other| Some(other) == marker));
-        if marker.is_some() && !one_per_cell && !one_cell_each {
-            continue;
-        }
+        let always_one = one_per_cell && own().any(|found| found.exactly && found.key == coordinates);
+        let one_cell_each =
+            alone || marker.is_some() && keys.iter().any(|key| key.iter().all(|&other| Some(other) == marker));
         let all_ordered = coordinates.iter().all(ordered);
         let marker_ordered = marker.is_some_and(|marker| ordered(&marker));
-        // A number for each of some things that have no places is a quantity, and so is a number for each role.
-        if marker_ordered && !all_ordered
-            || marker.is_some_and(|marker| is_role(&marker)) && coordinates.len() == 1 && !one_per_cell
-        {
+        // Where several things may share a cell, coordinates must tell that it is one.
+        let shared = coordinates.len() > 1 && all_ordered && !marker_ordered;
+        if marker.is_some() && !one_per_cell && !one_cell_each && !shared {
             continue;
         }
-        if marker.is_none() && !all_ordered && coordinates.len() > 1 {
+        // Things on things are no board.
+        if let ([coordinate], Some(marker)) = (&coordinates[..], marker) {
+            let things = &family.domains[marker];
+            let common = family.domains[*coordinate].iter().filter(|value| things.contains(value)).count();
+            let never_itself = family.arguments.iter().all(|arguments| arguments[*coordinate] != arguments[marker]);
+            if common * 2 > family.domains[*coordinate].len() && never_itself {
+                continue;
+            }
+        }
+        // A number for each of some things that have no places is a quantity.
+        if marker_ordered && !all_ordered || coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered {
+            continue;
+        }
+        let sizes = || coordinates.iter().map(|&position| family.domains[position].len());
+        let uneven = coordinates.len() > 2 && sizes().max() > sizes().min().map(|least| 4 * least);
+        if marker.is_none() && coordinates.len() > 1 && (!all_ordered || uneven) {
             continue;
         }
         let score = (
             all_ordered,
+            !coordinates.iter().any(is_role),
             coordinates.len() == 2,
             one_per_cell || one_cell_each,
             !marker_ordered,
             marker.is_some(),
             one_per_cell,
         );
-        let layer = Layer { family: index, coordinates, marker, one_per_cell, one_cell_each };
+        let layer = Layer { family: index, coordinates, marker, one_per_cell, always_one, one_cell_each };
         if best.as_ref().is_none_or(|(least, _)| score > *least) {
             best = Some((score, layer));
         }
     }
-    best.map(|(_, layer)| layer)
+    // An argument that is always the same names the thing.
+    best.map(|(_, layer): (_, Layer)| {
+        let constant = (0..family.arity()).find(|&position| family.domains[position].len() == 1);
+        Layer { marker: layer.marker.or(constant), ..layer }
+    })
 }
 
 /// The order that fits an argument best: it holds all values and as little else as possible; of equal ones, that which the
-/// rules use most with this argument. Rows before circles.
+/// rules use most with this argument. A circle of two only says that there are two, and roles are no places.
 pub(super) fn best_order(universe: &Universe, family: &Family, position: usize, orders: &[Order]) -> Option<usize> {
     let domain = &family.domains[position];
-    let fits = |order: &&(usize, &Order)| domain.iter().all(|value| order.1.objects.contains(value));
-    let candidates: Vec<(usize, &Order)> = orders.iter().enumerate().filter(|order| fits(&order)).collect();
-    let least = candidates.iter().map(|(_, order)| (order.cyclic, order.objects.len())).min()?;
-    let mut tied: Vec<usize> = candidates
-        .iter()
-        .filter(|(_, order)| (order.cyclic, order.objects.len()) == least)
-        .map(|(index, _)| *index)
-        .collect();
-    if tied.len() > 1 {
-        let uses = |index: usize| shared_variables(universe, family, position, &orders[index]);
-        tied.sort_by_key(|&index| (std::cmp::Reverse(uses(index)), orders[index].same_as.is_some(), index));
+    if domain.iter().all(|value| universe.roles.contains(value)) {
+        return None;
     }
-    tied.first().copied()
+    let fits = |order: &Order| {
+        (!order.cyclic || order.objects.len() > 2) && domain.iter().all(|value| order.objects.contains(value))
+    };
+    let candidates: Vec<usize> = (0..orders.len()).filter(|&index| fits(&orders[index])).collect();
+    let least = candidates.iter().map(|&index| orders[index].objects.len()).min()?;
+    let tied = candidates.into_iter().filter(|&index| orders[index].objects.len() == least);
+    tied.min_by_key(|&index| {
+        let (order, uses) = (&orders[index], shared_variables(universe, family, position, &orders[index]));
+        (std::cmp::Reverse(uses), order.cyclic, order.selector.is_some(), order.same_as.is_some(), index)
+    })
 }
 
 /// How often rules use a variable both in an argument of the family and in the relation of an order.
@@ -340,6 +378,7 @@ fn neighbours(universe: &Universe, board: &Board) -> Option<Neighbours> {
                     fixed.rows.iter().map(|row| Some((cell(row, &from)?, cell(row, &to)?))).collect();
                 let Some(ends) = ends else { continue };
                 if let Some(found) = graph(fixed.relation, &ends, board.cells.len())
+                    && (!board.is_ordered() || found.max_degree > 2)
                     && best.as_ref().is_none_or(|best| better(&found, best))
                 {
                     best = Some(found);
@@ -377,10 +416,10 @@ fn graph(relation: Relation, ends: &[(u32, u32)], n_cells: usize) -> Option<Neig
     Some(Neighbours { relation, pairs, symmetric, max_degree, n_full })
 }
 
-fn markers(universe: &Universe, families: &[Family], board: &Board, samples: &Samples) -> Vec<Marker> {
+fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Board, samples: &Samples) -> Vec<Marker> {
     let number: FxHashMap<&Vec<TermId>, u32> = board.cells.iter().zip(0..).collect();
-    let mut by_name: std::collections::BTreeMap<MarkerName, Vec<(u32, u32)>> = Default::default();
-    for layer in &board.layers {
+    let mut by_name: std::collections::BTreeMap<(usize, MarkerName), Vec<(u32, u32)>> = Default::default();
+    for (index, layer) in board.layers.iter().enumerate() {
         let family = &families[layer.family];
         for (&fluent, arguments) in family.members.iter().zip(&family.arguments) {
             let cell: Vec<TermId> = layer.coordinates.iter().map(|&position| arguments[position]).collect();
@@ -389,10 +428,10 @@ fn markers(universe: &Universe, families: &[Family], board: &Board, samples: &Sa
                 Some(position) => MarkerName::Term(arguments[position]),
                 None => MarkerName::Family(layer.family),
             };
-            by_name.entry(name).or_default().push((fluent, cell));
+            by_name.entry((index, name)).or_default().push((fluent, cell));
         }
     }
-    let marker = |(name, fluents): (MarkerName, Vec<(u32, u32)>)| {
+    let marker = |((layer, name), fluents): ((usize, MarkerName), Vec<(u32, u32)>)| {
         let members: Vec<u32> = fluents.iter().map(|&(fluent, _)| fluent).collect();
         let is_piece = members.len() > 1 && super::exclusion::test(samples, &members).is_some();
         let held: u64 = members.iter().map(|&fluent| samples.held[fluent as usize]).sum();
@@ -404,8 +443,9 @@ fn markers(universe: &Universe, families: &[Family], board: &Board, samples: &Sa
             })
         });
         Marker {
+            layer,
             name,
-            owner: owner(universe, samples, &members),
+            owner: owner(universe, turns, samples, &members),
             fluents,
             is_piece,
             mean_count: held as f64 / samples.n_states.max(1) as f64,
@@ -415,9 +455,10 @@ fn markers(universe: &Universe, families: &[Family], board: &Board, samples: &Sa
     by_name.into_iter().map(marker).collect()
 }
 
-/// The role whose moves alone make these fluents hold. (A role whose moves happen to prevent it now and then does not make
-/// it an affair of both: one in twenty is allowed.)
-fn owner(universe: &Universe, samples: &Samples, fluents: &[u32]) -> Option<u32> {
+/// The role whose moves make these fluents hold: another move of it would have prevented it, they don't come to hold when it
+/// has nothing to do, and another role's move hardly matters. (Where roles move at the same time, one may get into another's
+/// way: one case in four is allowed.) If that is nobody, the role that alone makes them more.
+fn owner(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32]) -> Option<u32> {
     if universe.roles.len() < 2 {
         return None;
     }
@@ -426,19 +467,83 @@ fn owner(universe: &Universe, samples: &Samples, fluents: &[u32]) -> Option<u32>
         .collect();
     let total: u64 = causes.iter().sum();
     let (role, &most) = causes.iter().enumerate().max_by_key(|(_, count)| **count)?;
-    (total >= 10 && most * 20 >= total * 19).then_some(role as u32)
+    if total < 10 || most * 4 < total * 3 {
+        return increaser(universe, turns, samples, fluents);
+    }
+    let range = turn::ranges(universe)[role].clone();
+    let (mut appearances, mut by_others) = (0u64, 0u64);
+    for batch in &samples.batches {
+        let on = batch.live & !batch.terminal;
+        let busy = turn::to_move(batch, range.clone(), &turns.idle[role]);
+        for &fluent in fluents {
+            let appears = batch.next[fluent as usize] & !batch.fluents[fluent as usize] & on;
+            appearances += u64::from(appears.count());
+            by_others += u64::from((appears & !busy).count());
+        }
+    }
+    (by_others * 100 <= appearances).then_some(role as u32)
 }
 
-/// The marker for an empty cell: of those that nobody owns and that change, the most frequent one, if it is in several cells.
-fn blank(board: &Board, samples: &Samples) -> Option<usize> {
-    if board.layers.iter().all(|layer| layer.marker.is_none() || !layer.one_per_cell) {
+/// The role that alone is to move whenever more of these fluents come to hold. (In some games a role's move takes the others'
+/// pieces from place to place.)
+fn increaser(universe: &Universe, turns: &Turns, samples: &Samples, fluents: &[u32]) -> Option<u32> {
+    let ranges = turn::ranges(universe);
+    let (mut increases, mut by_role) = (0u64, vec![0u64; ranges.len()]);
+    for batch in &samples.batches {
+        let mut change = [0i32; LANES];
+        for &fluent in fluents {
+            let (before, after) = (batch.fluents[fluent as usize], batch.next[fluent as usize]);
+            for lane in (0..LANES).filter(|&lane| before.get(lane) != after.get(lane)) {
+                change[lane] += if after.get(lane) { 1 } else { -1 };
+            }
+        }
+        let busy: Vec<Vector> =
+            ranges.iter().zip(&turns.idle).map(|(range, idle)| turn::to_move(batch, range.clone(), idle)).collect();
+        let on = batch.live & !batch.terminal;
+        for lane in (0..LANES).filter(|&lane| change[lane] > 0 && on.get(lane)) {
+            increases += 1;
+            let movers: Vec<usize> = (0..busy.len()).filter(|&role| busy[role].get(lane)).collect();
+            if let [mover] = movers[..] {
+                by_role[mover] += 1;
+            }
+        }
+    }
+    by_role.iter().position(|&count| count >= 10 && count == increases).map(|role| role as u32)
+}
+
+/// The marker for an empty cell: nobody owns it, and of all cells that change it was in the most before. With one role there
+/// is no owner to tell by: then every change must be from it or to it, and it must be the only such marker.
+fn blank(universe: &Universe, board: &Board, samples: &Samples) -> Option<usize> {
+    if !board.layers[0].always_one {
         return None;
     }
-    let covers = |marker: &Marker| marker.fluents.len() * 2 > board.cells.len();
-    let candidates = board.markers.iter().enumerate().filter(|(_, marker)| {
-        let single = matches!(marker.name, MarkerName::Term(_));
-        single && marker.owner.is_none() && marker.changes && !marker.is_piece && covers(marker)
-    });
-    let _ = samples;
-    candidates.max_by(|one, other| one.1.mean_count.total_cmp(&other.1.mean_count)).map(|(index, _)| index)
+    let n = board.markers.len();
+    let (mut before, mut parts, mut changes) = (vec![0u64; n], vec![0u64; n], 0u64);
+    let mut by_cell: Vec<Vec<(usize, u32)>> = vec![Vec::new(); board.cells.len()];
+    for (index, marker) in board.markers.iter().enumerate() {
+        marker.fluents.iter().for_each(|&(fluent, cell)| by_cell[cell as usize].push((index, fluent)));
+    }
+    for batch in &samples.batches {
+        let on = batch.live & !batch.terminal;
+        for fluents in &by_cell {
+            let mut any = Vector::ZERO;
+            for &(index, fluent) in fluents {
+                let change = (batch.fluents[fluent as usize] ^ batch.next[fluent as usize]) & on;
+                before[index] += u64::from((change & batch.fluents[fluent as usize]).count());
+                parts[index] += u64::from(change.count());
+                any = any | change;
+            }
+            changes += u64::from(any.count());
+        }
+    }
+    let all_pieces = board.markers.iter().all(|marker| marker.is_piece);
+    let candidate = |index: &usize| {
+        let marker = &board.markers[*index];
+        let fits = marker.fluents.len() * 2 > board.cells.len() && (!marker.is_piece || all_pieces);
+        marker.layer == 0 && marker.owner.is_none() && fits
+    };
+    let single = universe.roles.len() == 1;
+    let best = (0..n).filter(candidate).max_by_key(|&index| if single { parts[index] } else { before[index] })?;
+    let alone = parts.iter().filter(|&&count| count == parts[best]).count() == 1;
+    (if single { parts[best] == changes && alone } else { before[best] > 0 }).then_some(best)
 }

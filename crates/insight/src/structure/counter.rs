@@ -9,6 +9,7 @@ use machine::lanes::Vector;
 use crate::family::Family;
 use crate::sample::Samples;
 use crate::structure::exclusion::Exclusion;
+use crate::universe::Circuit;
 
 /// A state variable that changes by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,13 +25,27 @@ pub struct Counter {
 }
 
 /// Finds all counters and cycles.
-pub(super) fn find(families: &[Family], exclusions: &[Exclusion], initial: &[bool], samples: &Samples) -> Vec<Counter> {
+pub(super) fn find(
+    families: &[Family],
+    exclusions: &[Exclusion],
+    initial: &[bool],
+    circuit: Option<&Circuit>,
+    samples: &Samples,
+) -> Vec<Counter> {
     let variables =
         exclusions.iter().filter(|found| found.key.is_empty() && found.exactly && found.families.len() == 1);
-    variables.filter_map(|found| counter(found.families[0], &families[found.families[0]], initial, samples)).collect()
+    variables
+        .filter_map(|found| counter(found.families[0], &families[found.families[0]], initial, circuit, samples))
+        .collect()
 }
 
-fn counter(index: usize, family: &Family, initial: &[bool], samples: &Samples) -> Option<Counter> {
+fn counter(
+    index: usize,
+    family: &Family,
+    initial: &[bool],
+    circuit: Option<&Circuit>,
+    samples: &Samples,
+) -> Option<Counter> {
     let members = &family.members;
     // Step 1. What follows each value.
     let mut next: Vec<Option<u32>> = vec![None; members.len()];
@@ -50,6 +65,12 @@ fn counter(index: usize, family: &Family, initial: &[bool], samples: &Samples) -
                 return None;
             }
         }
+    }
+    // Where a value was not met, the network may say what follows it.
+    for (place, following) in next.iter_mut().enumerate().filter(|(_, following)| following.is_none()) {
+        let holds = circuit.map(|circuit| circuit.fluents[members[place] as usize]);
+        let leads = |&&other: &&u32| circuit.map(|circuit| circuit.next[other as usize]) == holds;
+        *following = members.iter().find(leads).copied().filter(|_| holds.is_some());
     }
     // Step 2. Walk from the initial value.
     let first = *members.iter().find(|&&member| initial[member as usize])?;

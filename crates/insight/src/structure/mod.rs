@@ -90,7 +90,7 @@ pub fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, b
     let arithmetic = order::find_arithmetic(universe, &orders);
     let exclusions = exclusion::find(&families, samples);
     let turns = turn::find(universe, circuit, samples);
-    let counters = counter::find(&families, &exclusions, &universe.initial, samples);
+    let counters = counter::find(&families, &exclusions, &universe.initial, circuit, samples);
     let outcomes = outcome::find(universe.roles.len(), &samples.outcomes);
     let mut used = vec![false; families.len()];
     counters.iter().for_each(|counter| used[counter.family] = true);
@@ -98,7 +98,7 @@ pub fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, b
     for (index, family) in families.iter().enumerate() {
         used[index] |= family.members.iter().all(|member| control.contains(member));
     }
-    let boards = board::find(universe, &families, &exclusions, &orders, samples, &used);
+    let boards = board::find(universe, &families, &exclusions, &orders, &turns, samples, &used);
     boards.iter().flat_map(|board| &board.layers).for_each(|layer| used[layer.family] = true);
     let quantities = quantities(universe, &families, &exclusions, &orders, &used);
     let changing: Vec<usize> = (0..families.len())
@@ -187,7 +187,7 @@ fn always_changes(family: &Family, samples: &Samples) -> bool {
 }
 
 /// Decisions of the solver for one question.
-const DECISIONS: u64 = 2_000;
+const DECISIONS: u64 = 5_000;
 
 struct Proving<'a> {
     universe: &'a Universe,
@@ -303,12 +303,13 @@ impl Proving<'_> {
             if counter.cyclic {
                 continue;
             }
-            // The first value that can't be without the end, whether it was seen or not.
-            let unseen =
-                structure.families[counter.family].members.iter().filter(|member| !counter.values.contains(member));
+            // A value that can't be without the end: the one that was seen to be, or a late one.
+            let members = &structure.families[counter.family].members;
+            let unseen = members.iter().filter(|member| !counter.values.contains(member)).take(16);
+            let late = counter.values.iter().rev().take(4).rev();
             let candidates: Vec<u32> = match counter.limit {
                 Some(limit) => vec![limit],
-                None => unseen.copied().take(64).collect(),
+                None => late.chain(unseen).copied().collect(),
             };
             for value in candidates {
                 let holds = self.circuit.fluents[value as usize];

@@ -77,7 +77,17 @@ fn why(evidence: Evidence) -> String {
 fn estimate(estimate: &Estimate, unit: &str) -> String {
     let scale = if unit == "%" { 100.0 } else { 1.0 };
     match estimate.margin {
-        Some(margin) => format!("{:.1}{unit} ± {:.1}", estimate.mean * scale, margin * scale),
+        // Two digits of the margin are enough, and more of the mean would only pretend.
+        Some(margin) => {
+            let digits = if margin * scale >= 1.0 {
+                1
+            } else if margin * scale >= 0.1 {
+                2
+            } else {
+                3
+            };
+            format!("{:.digits$}{unit} ± {:.digits$}", estimate.mean * scale, margin * scale)
+        }
         None => format!("{:.1}{unit}", estimate.mean * scale),
     }
 }
@@ -143,7 +153,11 @@ fn board(text: &mut String, board: &BoardReport) -> std::fmt::Result {
             (Some(order), true) => format!("in the circle of `{order}`"),
             (None, _) => "without order".to_owned(),
         };
-        writeln!(text, "  coordinate {}: {}, {order}", index + 1, list(&axis.values))?;
+        let mut values = axis.values.clone();
+        if axis.order.is_none() {
+            values.sort_by_key(|value| (value.len(), value.clone()));
+        }
+        writeln!(text, "  coordinate {}: {}, {order}", index + 1, list(&values))?;
     }
     if let Some(neighbours) = &board.neighbours {
         let (n, relation, degree) = (neighbours.pairs.len(), &neighbours.relation, neighbours.max_degree);
@@ -225,7 +239,7 @@ fn rest(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
         writeln!(text, "\nCounters")?;
     }
     for counter in &analysis.counters {
-        let kind = if counter.cyclic { "goes round" } else { "counts up" };
+        let kind = if counter.cyclic { "goes round" } else { "goes through" };
         let mut line = format!("  {} {kind}: {}", counter.fluent, counter.values.join(", "));
         if counter.n_values > counter.values.len() {
             let _ = write!(line, " ({} values)", counter.n_values);
