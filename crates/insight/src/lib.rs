@@ -15,6 +15,7 @@
 //! assert_eq!(other.symbols.name(three), "lup");
 //! ```
 
+pub mod analysis;
 pub mod canonical;
 pub mod family;
 mod goal_values;
@@ -23,12 +24,15 @@ mod isomorphism;
 pub mod mapping;
 mod normal;
 pub mod order;
+pub mod prove;
 mod rename;
 pub mod rule_graph;
 pub mod sample;
 pub mod scramble;
+pub mod similar;
 mod skeleton;
 mod sorts;
+pub mod structure;
 pub mod universe;
 pub mod variant;
 

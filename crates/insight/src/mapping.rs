@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use gdl::Relation;
 use gdl::program::{Program, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
+use rustc_hash::FxHashMap;
 
-use crate::canonical;
+use crate::canonical::{self, Canonical};
 use crate::skeleton::{Name, Plain, Skeleton};
-use crate::sorts::{FLUENTS, GOAL_VALUE, MOVES, ROLES, Slot, Sorts};
+use crate::sorts::{FLUENTS, GOAL_VALUE, MOVES, ROLES, Slot, Sort, Sorts, for_each_term};
 
 /// Takes the names of one game to those of another. It may leave names out, where the other game has nothing like them.
 #[derive(Clone, Debug)]
@@ -53,6 +54,34 @@ impl Mapping {
         values.sort_unstable();
         let is_own = |name: &&Name| !matches!(name, Name::Keyword(_));
         Mapping::new(skeleton.names.iter().filter(is_own).filter_map(image).collect(), values, sorts)
+    }
+
+    /// The same mapping between the games that canonical forms were made from. `form` is that of the source, and `sorts` are
+    /// those of the source's own rules.
+    pub(crate) fn between_originals(&self, form: &Canonical, sorts: Sorts, target: &Canonical) -> Mapping {
+        let original = |relation: Relation| Relation { name: form.original(relation.name), ..relation };
+        // A sort is known by any of its places.
+        let mut images: FxHashMap<Sort, Sort> = FxHashMap::default();
+        for (id, rule) in (0..).map(RuleId).zip(&form.program.rules) {
+            for_each_term(id, rule, &mut |slot, _| {
+                let own = match slot {
+                    Slot::Relation(relation, index) => Slot::Relation(original(relation), index),
+                    Slot::Function(function, index) => Slot::Function(original(function), index),
+                    _ => return,
+                };
+                images.entry(self.sorts.of(slot)).or_insert_with(|| sorts.of(own));
+            });
+        }
+        let own_name = |name: &Name| {
+            Some(match *name {
+                Name::Relation(relation) => Name::Relation(original(relation)),
+                Name::Function(function) => Name::Function(original(function)),
+                Name::Object(object, sort) => Name::Object(form.original(object), *images.get(&sort)?),
+                other => other,
+            })
+        };
+        let names = self.names.iter().filter_map(|(name, image)| Some((own_name(name)?, target.original(*image))));
+        Mapping { names: names.collect(), values: self.values.clone(), sorts }
     }
 
     /// What a relation is called.

@@ -104,6 +104,14 @@ pub fn find_orders(universe: &Universe) -> Vec<Order> {
             orders.push(order);
         }
     }
+    // A circle begins where a row that holds all its objects begins.
+    let rows: Vec<Vec<TermId>> =
+        orders.iter().filter(|order| !order.cyclic).map(|order| order.objects.clone()).collect();
+    for order in orders.iter_mut().filter(|order| order.cyclic) {
+        let holding = rows.iter().find(|row| order.objects.iter().all(|object| row.contains(object)));
+        let first = holding.and_then(|row| row.iter().find_map(|&object| order.index(object)));
+        order.objects.rotate_left(first.unwrap_or(0));
+    }
     orders
 }
 
@@ -136,7 +144,8 @@ fn selected(fixed: &Static, position: usize) -> Vec<Order> {
     }
     let order = |&value: &TermId| {
         let pairs = fixed.rows.iter().filter(|row| row[position] == value).map(|row| (row[others[0]], row[others[1]]));
-        let (objects, cyclic) = successor(pairs)?;
+        // Pairs that only swap two objects are no order, whatever they are.
+        let (objects, cyclic) = successor(pairs).filter(|(objects, cyclic)| !cyclic || objects.len() > 2)?;
         let positions = (others[0], others[1]);
         Some(Order {
             relation: fixed.relation,
@@ -203,7 +212,7 @@ fn arithmetic(universe: &Universe, fixed: &Static, orders: &[(usize, FxHashMap<T
         columns.push(match order {
             Some((index, places)) => (Some(*index), fixed.rows.iter().map(|row| places[&row[position]]).collect()),
             None => {
-                let number = |row: &Vec<TermId>| universe.name(row[position]).parse().ok();
+                let number = |row: &Vec<TermId>| universe.number(row[position]);
                 (None, fixed.rows.iter().map(number).collect::<Option<Vec<i64>>>()?)
             }
         });
@@ -217,10 +226,15 @@ fn arithmetic(universe: &Universe, fixed: &Static, orders: &[(usize, FxHashMap<T
     let operation = if let [left, right] = values[..] {
         comparison(left, right, orders[0] == orders[1]).or_else(|| scale(left, right))
     } else {
-        (0..3).find_map(|result| {
-            let others: Vec<&Vec<i64>> = (0..3).filter(|&other| other != result).map(|other| values[other]).collect();
-            sum(others[0], others[1], values[result], result)
-        })
+        // A sum is a distance seen from another argument, so sums come first.
+        let others = |result: usize| -> Vec<&Vec<i64>> {
+            (0..3).filter(|&other| other != result).map(|other| values[other]).collect()
+        };
+        let found = |test: fn(&[i64], &[i64], &[i64]) -> bool| {
+            (0..3).find(|&result| test(others(result)[0], others(result)[1], values[result]))
+        };
+        let sum = found(is_sum).map(|sum| Operation::Sum { sum });
+        sum.or_else(|| found(is_distance).map(|distance| Operation::Distance { distance }))
     }?;
     Some(Arithmetic { relation: fixed.relation, orders, operation })
 }
@@ -261,16 +275,19 @@ fn scale(left: &[i64], right: &[i64]) -> Option<Operation> {
     pairs.windows(2).all(|pair| pair[0].1 >= pair[1].1).then_some(Operation::Scale { increasing: false })
 }
 
-/// Whether one column is the sum of the others up to a constant, or their distance.
-fn sum(left: &[i64], right: &[i64], result: &[i64], position: usize) -> Option<Operation> {
-    let varies = |column: &[i64]| column.iter().any(|&value| value != column[0]);
-    if !varies(left) || !varies(right) || !varies(result) {
-        return None;
-    }
+/// Whether one column is the sum of the others, up to a constant.
+fn is_sum(left: &[i64], right: &[i64], result: &[i64]) -> bool {
     let constant = result[0] - left[0] - right[0];
-    let rows = || left.iter().zip(right).zip(result);
-    if rows().all(|((a, b), sum)| sum - a - b == constant) {
-        return Some(Operation::Sum { sum: position });
-    }
-    rows().all(|((a, b), distance)| (a - b).abs() == *distance).then_some(Operation::Distance { distance: position })
+    let mut rows = left.iter().zip(right).zip(result);
+    varies(left) && varies(right) && varies(result) && rows.all(|((a, b), sum)| sum - a - b == constant)
+}
+
+/// Whether one column is the distance of the others.
+fn is_distance(left: &[i64], right: &[i64], result: &[i64]) -> bool {
+    let mut rows = left.iter().zip(right).zip(result);
+    varies(left) && varies(right) && varies(result) && rows.all(|((a, b), distance)| (a - b).abs() == *distance)
+}
+
+fn varies(column: &[i64]) -> bool {
+    column.iter().any(|&value| value != column[0])
 }

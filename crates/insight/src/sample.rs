@@ -13,6 +13,7 @@ use machine::RoleId;
 use machine::lanes::{self, LANES, Lanes, Random, Vector};
 use machine::network::Wire;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::universe::{Circuit, Universe};
@@ -74,6 +75,13 @@ impl Mean {
         self.squares += value * value;
     }
 
+    /// Adds a value many times.
+    pub fn add_many(&mut self, value: f64, times: u64) {
+        self.n += times;
+        self.sum += value * times as f64;
+        self.squares += value * value * times as f64;
+    }
+
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.n
@@ -126,8 +134,8 @@ pub struct Samples {
     pub held: Vec<u64>,
     /// How often each move was made.
     pub made: Vec<u64>,
-    /// Matches that each role, or nobody, won: had the best result of all roles, alone.
-    pub wins: Vec<u64>,
+    /// How often each outcome was seen: a result for each role, `None` where the rules give none.
+    pub outcomes: BTreeMap<Vec<Option<i64>>, u64>,
 }
 
 impl Samples {
@@ -177,7 +185,6 @@ impl<'a> Player<'a> {
             ended: vec![vec![0; n_fluents]; n_roles],
             held: vec![0; n_fluents],
             made: vec![0; n_moves],
-            wins: vec![0; n_roles + 1],
             ..Samples::default()
         };
         let random = lanes::random(seed);
@@ -261,12 +268,7 @@ impl<'a> Player<'a> {
             for (mean, value) in samples.results.iter_mut().zip(&results) {
                 value.iter().for_each(|&value| mean.add(value as f64));
             }
-            let best = results.iter().flatten().max();
-            let winners: Vec<usize> = (0..n_roles).filter(|&role| results[role].as_ref() == best).collect();
-            match winners[..] {
-                [winner] if best.is_some() => samples.wins[winner] += 1,
-                _ => samples.wins[n_roles] += 1,
-            }
+            *samples.outcomes.entry(results).or_default() += 1;
         }
     }
 
@@ -332,7 +334,8 @@ impl<'a> Player<'a> {
         if self.samples.batches.len() < self.max_batches {
             self.samples.batches.push(batch);
         } else {
-            let place = self.pick(self.max_batches as u64) as usize;
+            // The first one, the initial state, stays.
+            let place = 1 + self.pick(self.max_batches as u64 - 1) as usize;
             self.samples.batches[place] = batch;
         }
     }
@@ -387,8 +390,7 @@ pub fn play_slowly(
         pick = pick.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (pick >> 33) as usize % below
     };
-    let mut samples =
-        Samples { results: vec![Mean::default(); roles.len()], wins: vec![0; roles.len() + 1], ..Samples::default() };
+    let mut samples = Samples { results: vec![Mean::default(); roles.len()], ..Samples::default() };
     let initial: Vec<TermId> = database.facts(INIT).map_err(fails)?.iter().map(|row| row[0]).collect();
     // Step 1. Play, and remember each moment.
     let mut moments: Vec<Moment> = Vec::new();
@@ -415,11 +417,8 @@ pub fn play_slowly(
                 for (mean, role) in samples.results.iter_mut().zip(&roles) {
                     moment.goals.iter().filter(|goal| goal.0 == *role).for_each(|goal| mean.add(goal.1 as f64));
                 }
-                let best = moment.goals.iter().map(|goal| goal.1).max();
-                let winners: Vec<usize> = (0..roles.len())
-                    .filter(|&role| moment.goals.iter().any(|goal| goal.0 == roles[role] && Some(goal.1) == best))
-                    .collect();
-                samples.wins[if let [winner] = winners[..] { winner } else { roles.len() }] += 1;
+                let result = |role: &TermId| moment.goals.iter().find(|goal| goal.0 == *role).map(|goal| goal.1);
+                *samples.outcomes.entry(roles.iter().map(result).collect()).or_default() += 1;
                 moments.push(moment);
                 break;
             }

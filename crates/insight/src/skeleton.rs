@@ -139,14 +139,14 @@ impl Skeleton {
         self.numbers.get(&name).copied()
     }
 
-    /// Adds a fact about names without arguments of their own.
-    pub(crate) fn add_fact(&mut self, program: &Program, relation: Name, args: &[Name]) {
+    /// Adds a fact about names without arguments of their own, for which a rule of the program stands.
+    pub(crate) fn add_fact(&mut self, program: &Program, rule: RuleId, relation: Name, args: &[Name]) {
         let naming = &Plain { symbols: &program.symbols, sorts: &Sorts::default() };
-        let mut builder = Builder { skeleton: self, symbols: &program.symbols, naming, rule: RuleId(0) };
+        let mut builder = Builder { skeleton: self, symbols: &program.symbols, naming, rule };
         let relation = builder.name(relation);
         let args = args.iter().map(|&arg| Node::Applied(builder.name(arg), Vec::new())).collect();
         self.rules.push(Shape { head: Node::Applied(relation, args), body: Vec::new(), n_vars: 0 });
-        self.origins.push(RuleId(0));
+        self.origins.push(rule);
     }
 }
 

@@ -123,6 +123,11 @@ impl Universe {
         self.terms.display(&self.symbols, term).to_string()
     }
 
+    /// The number that a term is, if it is one; names mean nothing else.
+    pub fn number(&self, term: TermId) -> Option<i64> {
+        if self.terms.args(term).is_empty() { self.symbols.lower(self.terms.name(term)).parse().ok() } else { None }
+    }
+
     /// Lists the facts that never change.
     pub(crate) fn list_statics(&mut self, database: &mut Database) {
         let program = self.program.clone();

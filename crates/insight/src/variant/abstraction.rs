@@ -150,7 +150,9 @@ impl Abstraction {
         let in_skeleton = |id: &RuleId| !contracted.contains(&program.rules[id.0 as usize].head.relation());
         let mut skeleton = Skeleton::new(program, played.iter().copied().filter(in_skeleton), &naming);
         for chain in &chains {
-            skeleton.add_fact(program, Name::Relation(chain.relation), &[Name::Class(chain.class); 2]);
+            let first = rules().find(|(_, rule)| rule.head.relation() == chain.relation);
+            let (first, _) = first.expect("the order was found among these rules");
+            skeleton.add_fact(program, first, Name::Relation(chain.relation), &[Name::Class(chain.class); 2]);
         }
         Abstraction { skeleton, chains, sorts, values, roles, played }
     }

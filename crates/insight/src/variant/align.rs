@@ -20,7 +20,7 @@ use crate::sorts::{GOAL_VALUE, ROLES};
 const MAX_ROTATIONS: usize = 64;
 
 /// Two orders that correspond to each other.
-pub(super) struct Pair<'a> {
+pub(crate) struct Pair<'a> {
     pub(super) source: &'a Chain,
     pub(super) target: &'a Chain,
     pub(super) is_dimension: bool,
@@ -89,6 +89,12 @@ pub(super) fn align(
     Some(Variant { transformations, mapping })
 }
 
+/// The mapping with these names, and with the objects of the orders that they relate.
+pub(crate) fn along_orders(source: &Side, target: &Side, names: BTreeMap<Name, SymbolId>) -> Mapping {
+    let values = source.abstraction.values.iter().copied().filter(|value| target.abstraction.values.contains(value));
+    Alignment::along_orders(source, target, names, values.map(|value| (value, value)).collect()).mapping()
+}
+
 /// The names that correspond to each other.
 struct Alignment<'a> {
     source: &'a Side<'a>,
@@ -118,13 +124,23 @@ impl<'a> Alignment<'a> {
                 names.entry(Name::Object(value, from.sorts.of(GOAL_VALUE))).or_insert(image);
             }
         }
+        Alignment::along_orders(source, target, names, values)
+    }
+
+    /// Pairs the orders whose relations correspond to each other.
+    fn along_orders(
+        source: &'a Side,
+        target: &'a Side,
+        names: BTreeMap<Name, SymbolId>,
+        values: Vec<(i64, i64)>,
+    ) -> Alignment<'a> {
         let pair = |chain: &'a Chain| {
             let name = *names.get(&Name::Relation(chain.relation))?;
             let other = target.chain(Relation { name, ..chain.relation })?;
             let is_dimension = source.is_dimension(chain) || target.is_dimension(other);
             Some(Pair { source: chain, target: other, is_dimension, rotation: 0 })
         };
-        let pairs = from.chains.iter().filter_map(pair).collect();
+        let pairs = source.abstraction.chains.iter().filter_map(pair).collect();
         Alignment { source, names, values, pairs }
     }
 

@@ -1,12 +1,12 @@
 //! Variants: games that are the same but for particulars, such as the size of the board.
 
 pub(crate) mod abstraction;
-mod align;
+pub(crate) mod align;
 mod differences;
 pub mod generate;
 pub(crate) mod keys;
 pub(crate) mod prune;
-mod side;
+pub(crate) mod side;
 
 use gdl::program::{Program, RuleId};
 use gdl::symbol::SymbolId;
@@ -139,7 +139,7 @@ pub fn find(source: &Program, target: &Program, roles: Option<(SymbolId, SymbolI
 }
 
 /// The rules without needless connectives and repeats.
-fn simplified(program: &Program) -> Program {
+pub(crate) fn simplified(program: &Program) -> Program {
     let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules));
     Program { symbols: program.symbols.clone(), rules: rules.into_iter().map(|(_, rule)| rule).collect() }
 }

@@ -19,9 +19,9 @@ use crate::sorts::Slot;
 const N_HINTS: usize = 4;
 
 /// One of the two games, with what the comparison needs of it.
-pub(super) struct Side<'a> {
+pub(crate) struct Side<'a> {
     pub(super) program: &'a Program,
-    pub(super) abstraction: Abstraction,
+    pub(crate) abstraction: Abstraction,
     /// The colors of the names of the whole program, step by step.
     hints: Vec<FxHashMap<Name, u64>>,
     /// The initial state, unless it is too large.
@@ -31,7 +31,7 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(super) fn new(program: &'a Program, values: Reading) -> Side<'a> {
+    pub(crate) fn new(program: &'a Program, values: Reading) -> Side<'a> {
         let abstraction = Abstraction::new(program, values);
         let naming = Plain { symbols: &program.symbols, sorts: &abstraction.sorts };
         let all = (0..program.rules.len() as u32).map(RuleId);
