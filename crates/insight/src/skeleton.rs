@@ -69,6 +69,30 @@ pub(crate) struct Shape {
     pub(crate) n_vars: u32,
 }
 
+impl Shape {
+    /// Makes a rule, and numbers its variables as they come.
+    pub(crate) fn new(mut head: Node, mut body: Vec<Node>) -> Shape {
+        fn number(node: &mut Node, known: &mut Vec<u32>) {
+            match node {
+                Node::Var(var) => {
+                    let number = known.iter().position(|other| other == var).unwrap_or_else(|| {
+                        known.push(*var);
+                        known.len() - 1
+                    });
+                    *var = number as u32;
+                }
+                Node::Applied(_, parts) | Node::Joined(_, parts) => {
+                    parts.iter_mut().for_each(|part| number(part, known));
+                }
+            }
+        }
+        let mut known = Vec::new();
+        number(&mut head, &mut known);
+        body.iter_mut().for_each(|literal| number(literal, &mut known));
+        Shape { head, body, n_vars: known.len() as u32 }
+    }
+}
+
 /// Rules with their names numbered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Skeleton {
@@ -125,13 +149,24 @@ impl Skeleton {
             let mut body: Vec<Node> = rule.body.iter().map(|formula| builder.formula(formula)).collect();
             body.sort_unstable();
             body.dedup();
-            let shape = Shape { head, body, n_vars: rule.variables.len() as u32 };
+            let shape = Shape::new(head, body);
             if seen.insert(shape.clone()) {
                 skeleton.rules.push(shape);
                 skeleton.origins.push(id);
             }
         }
         skeleton
+    }
+
+    /// Keeps one of each rule, whatever its variables are called.
+    pub(crate) fn remove_repeats(&mut self) {
+        let names: Vec<u64> = (0..self.names.len() as u64).map(|name| mix(10, name)).collect();
+        let mut seen = FxHashSet::default();
+        let is_new: Vec<bool> = self.rules.iter().map(|rule| seen.insert(rule_color(rule, &names))).collect();
+        let mut is_kept = is_new.iter();
+        self.rules.retain(|_| *is_kept.next().expect("one for each rule"));
+        let mut is_kept = is_new.iter();
+        self.origins.retain(|_| *is_kept.next().expect("one for each rule"));
     }
 
     /// The number of a name.
@@ -145,7 +180,7 @@ impl Skeleton {
         let mut builder = Builder { skeleton: self, symbols: &program.symbols, naming, rule };
         let relation = builder.name(relation);
         let args = args.iter().map(|&arg| Node::Applied(builder.name(arg), Vec::new())).collect();
-        self.rules.push(Shape { head: Node::Applied(relation, args), body: Vec::new(), n_vars: 0 });
+        self.rules.push(Shape::new(Node::Applied(relation, args), Vec::new()));
         self.origins.push(rule);
     }
 }

@@ -13,9 +13,10 @@ use gdl::program::{Program, Rule, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::paths::contracted;
 use super::prune::played;
 use crate::order::successor;
-use crate::skeleton::{Colors, Name, Naming, Skeleton};
+use crate::skeleton::{Colors, Name, Naming, Shape, Skeleton};
 use crate::sorts::{GOAL_VALUE, ROLES, Slot, Sort, Sorts, for_each_term};
 
 /// Rounds of refinement for keys. Abstractions have no long chains, so that more would tell hardly anything apart.
@@ -167,6 +168,21 @@ impl Abstraction {
             (Reading::Exchanged, is_exchangeable),
         ];
         all.into_iter().filter_map(|(reading, applies)| applies.then_some(reading)).collect()
+    }
+
+    /// Takes the lengths of paths out of rules, too. Returns whether that made a difference.
+    pub(crate) fn contract_paths(&mut self) -> bool {
+        let skeleton = &mut self.skeleton;
+        let orders = self.chains.iter().filter_map(|chain| skeleton.number(Name::Relation(chain.relation))).collect();
+        let contracted: Vec<Option<Shape>> = skeleton.rules.iter().map(|rule| contracted(rule, &orders)).collect();
+        if contracted.iter().all(Option::is_none) {
+            return false;
+        }
+        for (rule, contracted) in skeleton.rules.iter_mut().zip(contracted) {
+            *rule = contracted.unwrap_or_else(|| rule.clone());
+        }
+        skeleton.remove_repeats();
+        true
     }
 
     /// A number that equal abstractions share.

@@ -5,7 +5,6 @@ use gdl::program::Program;
 
 use super::abstraction::{Abstraction, Reading};
 use super::prune::{Removal, fluents, without};
-use super::simplified;
 use crate::skeleton::mix;
 
 /// The most kinds of fluents that are left out on trial, one at a time.
@@ -16,6 +15,8 @@ const MAX_FEATURES: usize = 32;
 pub struct Keys {
     /// The keys of the whole game.
     pub(crate) whole: ByReading,
+    /// The keys of the whole game with paths contracted.
+    pub(crate) contracted: ByReading,
     /// The keys of the game without one kind of fluent.
     pub(crate) reduced: Vec<Reduced>,
 }
@@ -35,38 +36,33 @@ pub(crate) struct Reduced {
 }
 
 impl Keys {
-    /// The keys of a game.
-    pub fn new(program: &Program) -> Keys {
-        Keys::of_simple(&simplified(program))
-    }
-
     /// The keys of a game whose rules are in simple form.
-    pub(crate) fn of_simple(program: &Program) -> Keys {
-        let whole = keys(program);
+    pub(crate) fn new(program: &Program) -> Keys {
+        let (whole, contracted) = keys(program);
         let mut reduced: Vec<Reduced> = Vec::new();
         for functor in fluents(program).into_iter().take(MAX_FEATURES) {
             for removal in [Removal::Rule, Removal::Literal] {
                 let Some(rest) = without(program, functor, removal) else { continue };
-                let keys = keys(&rest);
+                let (keys, _) = keys(&rest);
                 if reduced.iter().all(|known| known.keys != keys) {
                     reduced.push(Reduced { functor, removal, keys });
                 }
             }
         }
-        Keys { whole, reduced }
+        Keys { whole, contracted, reduced }
     }
 
     /// The keys by which a game should be found later, in ascending order.
     pub fn own(&self) -> Vec<u64> {
         let reduced = self.reduced.iter().map(|reduced| in_part(reduced.keys[0].1));
-        ascending([self.whole[0].1].into_iter().chain(reduced))
+        ascending([self.whole[0].1, self.contracted[0].1].into_iter().chain(reduced))
     }
 
     /// The keys under which variants of a game are found, in ascending order: one of their own keys is among them.
     pub fn wanted(&self) -> Vec<u64> {
         let whole = self.whole.iter().flat_map(|&(_, key)| [key, in_part(key)]);
         let reduced = self.reduced.iter().flat_map(|reduced| reduced.keys.iter().map(|&(_, key)| key));
-        ascending(whole.chain(reduced))
+        ascending(whole.chain(self.contracted.iter().map(|&(_, key)| key)).chain(reduced))
     }
 }
 
@@ -82,9 +78,18 @@ fn in_part(key: u64) -> u64 {
     mix(key, 1)
 }
 
-fn keys(program: &Program) -> ByReading {
+/// The keys of a game, as it is and with paths contracted.
+fn keys(program: &Program) -> (ByReading, ByReading) {
     let same = Abstraction::new(program, Reading::Same);
-    let others = same.readings(program).into_iter();
-    let others = others.map(|reading| (reading, Abstraction::new(program, reading).key()));
-    [(Reading::Same, same.key())].into_iter().chain(others).collect()
+    let others = same.readings(program).into_iter().map(|reading| (reading, Abstraction::new(program, reading)));
+    let mut all: Vec<(Reading, Abstraction)> = others.collect();
+    all.insert(0, (Reading::Same, same));
+    let whole: ByReading = all.iter().map(|(reading, abstraction)| (*reading, abstraction.key())).collect();
+    let mut contracted = whole.clone();
+    for ((_, key), (_, abstraction)) in contracted.iter_mut().zip(&mut all) {
+        if abstraction.contract_paths() {
+            *key = abstraction.key();
+        }
+    }
+    (whole, contracted)
 }

@@ -20,7 +20,7 @@ const N_HINTS: usize = 4;
 
 /// One of the two games, with what the comparison needs of it.
 pub(crate) struct Side<'a> {
-    pub(super) program: &'a Program,
+    pub(crate) program: &'a Program,
     pub(crate) abstraction: Abstraction,
     /// The colors of the names of the whole program, step by step.
     hints: Vec<FxHashMap<Name, u64>>,
