@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gdl::Relation;
 use gdl::program::{Program, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::canonical::{self, Canonical};
 use crate::skeleton::{Name, Plain, Skeleton};
@@ -35,6 +35,20 @@ pub enum Kind {
 impl Mapping {
     pub(crate) fn new(names: BTreeMap<Name, SymbolId>, values: Vec<(i64, i64)>, sorts: Sorts) -> Mapping {
         Mapping { names, values, sorts }
+    }
+
+    /// The objects of the target that have an origin, each with the origin's sort.
+    pub(crate) fn images(&self) -> FxHashSet<(Sort, SymbolId)> {
+        let image = |(name, image): (&Name, &SymbolId)| match name {
+            Name::Object(_, sort) => Some((*sort, *image)),
+            _ => None,
+        };
+        self.names.iter().filter_map(image).collect()
+    }
+
+    /// Adds an object.
+    pub(crate) fn add_object(&mut self, object: SymbolId, sort: Sort, image: SymbolId) {
+        self.names.insert(Name::Object(object, sort), image);
     }
 
     /// The mapping of a game to an equal one under other names.

@@ -1,11 +1,12 @@
 //! What two variants have in common, name by name.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use gdl::Relation;
 use gdl::program::Term;
 use gdl::symbol::SymbolId;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::abstraction::{Chain, Reading};
 use super::differences::Differences;
@@ -14,7 +15,7 @@ use super::{Class, Transformation, Variant};
 use crate::isomorphism;
 use crate::mapping::Mapping;
 use crate::skeleton::Name;
-use crate::sorts::{GOAL_VALUE, ROLES};
+use crate::sorts::{GOAL_VALUE, ROLES, Slot, Sort};
 
 /// The most rotations of a circle that are compared.
 const MAX_ROTATIONS: usize = 64;
@@ -80,13 +81,107 @@ pub(super) fn align(
     });
     let (_, alignment) = scored.rev().max_by_key(|(score, _)| *score)?;
     // Step 3. What differs.
-    let mapping = alignment.mapping();
+    let mut mapping = alignment.mapping();
+    name_initial_objects(&mut mapping, source, target);
     let mut transformations = Differences { source, target, pairs: &alignment.pairs, mapping: &mapping }.all(reading);
     if let Some((learned, assigned)) = roles.filter(|(learned, assigned)| mapping.role(*learned) != Some(*assigned)) {
         let details = vec![format!("`{}` instead of `{}`", target.word(assigned), source.word(learned))];
         transformations.push(Transformation { class: Class::SwitchedRole, details });
     }
     Some(Variant { transformations, mapping })
+}
+
+/// Finds images for the objects that only the initial states speak of: the heaps of Nim, say. Those of which the same is
+/// said belong together; the others are taken as they come.
+fn name_initial_objects(mapping: &mut Mapping, source: &Side, target: &Side) {
+    let (Some(before), Some(after)) = (&source.initial, &target.initial) else { return };
+    let sorts = &source.abstraction.sorts;
+    // Objects in orders have their places.
+    let is_ordered = |object: SymbolId, sort: Sort| {
+        let mut chains = source.abstraction.chains.iter();
+        chains.any(|chain| chain.sort == sort && chain.objects.contains(&object))
+    };
+    let slots = |fluent: &Term| {
+        let functor = fluent.functor().expect("fluents are ground");
+        (0..functor.arity).map(move |index| Slot::Function(functor, index))
+    };
+    // Step 1. The objects without an image, by sort, each with what is said of it.
+    let mut open: BTreeMap<Sort, [Told; 2]> = BTreeMap::new();
+    for fluent in before {
+        for (index, slot) in slots(fluent).enumerate() {
+            if let Some(&Term::Const(object)) = argument(fluent, index)
+                && mapping.object(object, slot).is_none()
+                && !is_ordered(object, sorts.of(slot))
+            {
+                let said = with_hole(fluent, index, |arg, slot| mapping.term(arg, slot));
+                open.entry(sorts.of(slot)).or_default()[0].entry(object).or_default().push(said);
+            }
+        }
+    }
+    let functors: FxHashMap<Relation, Relation> = before
+        .iter()
+        .filter_map(Term::functor)
+        .filter_map(|functor| Some((Relation { name: mapping.function(functor)?, ..functor }, functor)))
+        .collect();
+    let images = mapping.images();
+    for fluent in after {
+        let Some(&functor) = fluent.functor().and_then(|functor| functors.get(&functor)) else { continue };
+        let is_open = |object: SymbolId, index: u32| {
+            let sort = sorts.of(Slot::Function(functor, index));
+            (!images.contains(&(sort, object))).then_some(sort).filter(|sort| open.contains_key(sort))
+        };
+        let mut said = Vec::new();
+        for index in 0..functor.arity {
+            if let Some(&Term::Const(object)) = argument(fluent, index as usize)
+                && let Some(sort) = is_open(object, index)
+            {
+                let known = |arg: &Term, slot: Slot| match (arg, slot) {
+                    (&Term::Const(object), Slot::Function(_, index)) if is_open(object, index).is_some() => None,
+                    _ => Some(arg.clone()),
+                };
+                said.push((sort, object, with_hole(fluent, index as usize, known)));
+            }
+        }
+        for (sort, object, said) in said {
+            open.entry(sort).or_default()[1].entry(object).or_default().push(said);
+        }
+    }
+    // Step 2. Pairs of which the same is said, then any.
+    for (sort, [mut ours, mut theirs]) in open {
+        ours.values_mut().chain(theirs.values_mut()).for_each(|said| said.sort_unstable());
+        for same in [true, false] {
+            let mut pairs = Vec::new();
+            for (&object, said) in &ours {
+                let free = theirs.iter().find(|(_, other)| !same || *other == said).map(|(&image, _)| image);
+                if let Some(image) = free {
+                    theirs.remove(&image);
+                    pairs.push((object, image));
+                }
+            }
+            for (object, image) in pairs {
+                ours.remove(&object);
+                mapping.add_object(object, sort, image);
+            }
+        }
+    }
+}
+
+/// What is said of objects: for each, the hashes of the fluents in which it stands.
+type Told = BTreeMap<SymbolId, Vec<u64>>;
+
+fn argument(fluent: &Term, index: usize) -> Option<&Term> {
+    if let Term::Func(_, args) = fluent { args.get(index) } else { None }
+}
+
+/// A hash of a fluent's arguments, with one of them left out and the others as the target knows them.
+fn with_hole(fluent: &Term, hole: usize, known: impl Fn(&Term, Slot) -> Option<Term>) -> u64 {
+    let (Term::Func(_, args), Some(functor)) = (fluent, fluent.functor()) else { return 0 };
+    let mut hash = rustc_hash::FxHasher::default();
+    hole.hash(&mut hash);
+    for (index, arg) in args.iter().enumerate().filter(|(index, _)| *index != hole) {
+        known(arg, Slot::Function(functor, index as u32)).hash(&mut hash);
+    }
+    hash.finish()
 }
 
 /// The mapping with these names, and with the objects of the orders that they relate.
