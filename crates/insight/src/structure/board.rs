@@ -247,7 +247,9 @@ fn reading(
             }
         }
         // A number for each of some things that have no places is a quantity.
-        if marker_ordered && !all_ordered || coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered {
+        if marker_ordered && !all_ordered
+            || coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered && !in_circle
+        {
             continue;
         }
         let sizes = || coordinates.iter().map(|&position| family.domains[position].len());
