@@ -66,7 +66,8 @@ pub(super) fn ranges(universe: &Universe) -> Vec<std::ops::Range<usize>> {
 pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples) -> Turns {
     let ranges = ranges(universe);
     let without_effect = circuit.map(without_effect).unwrap_or_default();
-    // Step 1. Idle moves: whenever legal, the role has no other, and another role has a choice or the move does nothing.
+    // Step 1. Idle moves: whenever legal, the role has no other, and the move does nothing, or another role nearly always has
+    // a choice then.
     let choices: Vec<Vec<Vector>> = samples
         .batches
         .iter()
@@ -76,15 +77,16 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
     for (role, range) in ranges.iter().enumerate().filter(|_| ranges.len() > 1) {
         for chosen in range.clone() {
             let nothing = without_effect.contains(&(chosen as u32));
-            let mut ever = false;
+            let (mut n_legal, mut n_elsewhere) = (0, 0);
             let alone = samples.batches.iter().zip(&choices).all(|(batch, choices)| {
                 let legal = batch.legal[chosen] & batch.live & !batch.terminal;
-                ever |= !legal.is_zero();
                 let others = (0..choices.len()).filter(|&other| other != role);
                 let elsewhere = others.fold(Vector::ZERO, |any, other| any | choices[other]);
-                (legal & choices[role]).is_zero() && (nothing || (legal & !elsewhere).is_zero())
+                n_legal += legal.count();
+                n_elsewhere += (legal & elsewhere).count();
+                (legal & choices[role]).is_zero()
             });
-            if ever && alone {
+            if n_legal > 0 && alone && (nothing || n_elsewhere * 10 >= n_legal * 8) {
                 idle[role].push(chosen as u32);
             }
         }
