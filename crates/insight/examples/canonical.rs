@@ -1,4 +1,5 @@
-//! What canonical forms cost: nodes and edges of the rule graph, nodes that look alike, and seconds, for rule files.
+//! What canonical forms cost: nodes, edges and automorphisms of the rule graph, seconds for its canonical order, and
+//! seconds for all, from the program to the canonical text.
 //!
 //! `cargo run --release -p insight --example canonical -- games/*/rules.kif`
 
@@ -16,7 +17,7 @@ fn main() -> std::io::Result<()> {
     );
     for file in std::env::args().skip(1) {
         let program = gdl::read(&file, &std::fs::read(&file)?).program;
-        let graph = RuleGraph::new(&program, &Options::default()).graph;
+        let graph = RuleGraph::new(&program, &Options::default());
         let start = Instant::now();
         let labelling = graph.label(BUDGET);
         let labelled = start.elapsed().as_secs_f64();
@@ -27,7 +28,7 @@ fn main() -> std::io::Result<()> {
             Ok(labelling) => format!("{}e{}", labelling.group_size.0, labelling.group_size.1),
             Err(_) => "too hard".to_owned(),
         };
-        let (n_nodes, n_edges) = (graph.colors.len(), graph.edges.len());
+        let (n_nodes, n_edges) = (graph.graph.colors.len(), graph.graph.edges.len());
         println!(
             "{file:<40} {:>6} {n_nodes:>7} {n_edges:>7} {symmetries:>10} {labelled:>9.4} {formed:>9.4}  {}",
             program.rules.len(),

@@ -17,9 +17,8 @@ use crate::normal::same_rules;
 use crate::rename::renamed;
 use crate::rule_graph::{Node, Options, RuleGraph, variable_names};
 
-/// Enough for any game that we have met, and little enough to take seconds at worst: a step is a node or an edge of the
-/// graph, and is counted for each node of the search tree.
-pub const BUDGET: u64 = 1_000_000_000;
+/// Steps enough for any game that we have met, and so few that they take seconds at worst; see [`RuleGraph::label`].
+pub const BUDGET: u64 = 200_000_000;
 
 /// A game in canonical form.
 #[derive(Clone, Debug)]
@@ -33,8 +32,8 @@ pub struct Canonical {
     pub program: Program,
     /// For each rule of the program, the rule of the original that it was made from.
     pub rules: Vec<RuleId>,
-    /// Why the form may not be canonical after all: another one may come out for a scrambled game. It says the same as the
-    /// original in any case.
+    /// Why the form may not be canonical after all: another one may come out for a scrambled game, which may even take
+    /// fewer steps and have its canonical form. It says the same as the original in any case.
     pub too_hard: Option<TooHard>,
     /// The original's symbol for each symbol of the canonical program that is no keyword.
     originals: FxHashMap<SymbolId, SymbolId>,
@@ -46,8 +45,7 @@ pub struct Canonical {
 /// be canonical, and says so.
 pub fn canonical(program: &Program, budget: u64) -> Canonical {
     let graph = RuleGraph::new(program, &Options::default());
-    let size = graph.graph.colors.len() + graph.graph.edges.len();
-    let (order, generators, too_hard) = match graph.graph.label(budget / (size as u64).max(1)) {
+    let (order, generators, too_hard) = match graph.label(budget) {
         Ok(labelling) => (labelling.order, labelling.generators, None),
         Err(too_hard) => (graph.graph.rough_order(), Vec::new(), Some(too_hard)),
     };
@@ -198,26 +196,30 @@ pub fn isomorphism(from: &Canonical, to: &Canonical) -> Option<Mapping> {
 
 /// A renaming that makes one game the other and takes one name to another one, say a role to a role.
 pub fn isomorphism_with(from: &Canonical, to: &Canonical, name: SymbolId, image: SymbolId) -> Option<Mapping> {
-    let mapping = isomorphism(from, to)?;
-    // Breadth first through what the target's symmetries make of the image.
+    let mut mapping = isomorphism(from, to)?;
+    // Breadth first through what the target's symmetries make of the name's image.
     let start = mapping.name(name)?;
-    let mut paths = BTreeMap::from([(start, mapping)]);
+    let mut before = BTreeMap::from([(start, None)]);
     let mut waiting = VecDeque::from([start]);
     while let Some(reached) = waiting.pop_front() {
-        if reached == image {
-            break;
-        }
         for symmetry in &to.symmetries {
             let next = symmetry.get(&reached).copied().unwrap_or(reached);
-            if !paths.contains_key(&next) {
-                let mut mapping = paths[&reached].clone();
-                mapping.names.values_mut().for_each(|name| *name = symmetry.get(name).copied().unwrap_or(*name));
-                paths.insert(next, mapping);
+            before.entry(next).or_insert_with(|| {
                 waiting.push_back(next);
-            }
+                Some((reached, symmetry))
+            });
         }
     }
-    paths.remove(&image)
+    let mut path = Vec::new();
+    let mut at = image;
+    while let Some((previous, symmetry)) = before.get(&at)? {
+        path.push(*symmetry);
+        at = *previous;
+    }
+    for symmetry in path.into_iter().rev() {
+        mapping.names.values_mut().for_each(|name| *name = symmetry.get(name).copied().unwrap_or(*name));
+    }
+    Some(mapping)
 }
 
 impl Mapping {

@@ -33,7 +33,7 @@ use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::FxHashMap;
 
 use crate::goal_values::{GoalValues, is_integer};
-use crate::graph::{Fingerprint, Graph};
+use crate::graph::{Fingerprint, Graph, Labelling, TooHard};
 use crate::normal;
 
 /// What to leave out of a graph.
@@ -118,10 +118,10 @@ impl RuleGraph {
     }
 
     /// Colours the nodes that have a symbol by it, in the order of a key. Returns the symbols in that order.
-    fn color_by<'a, K: Ord>(
+    fn color_by<K: Ord>(
         &mut self,
         symbol: impl Fn(&Node) -> Option<SymbolId>,
-        key: impl Fn(&SymbolId) -> K + 'a,
+        key: impl Fn(&SymbolId) -> K,
     ) -> Vec<SymbolId> {
         let mut symbols: Vec<SymbolId> = self.nodes.iter().filter_map(&symbol).collect();
         symbols.sort_unstable();
@@ -134,6 +134,13 @@ impl RuleGraph {
             }
         }
         symbols
+    }
+
+    /// The canonical order of the graph and its automorphisms. The search takes no more than `budget` steps: a step is a
+    /// node or an edge of the graph, for each node of the search tree.
+    pub fn label(&self, budget: u64) -> Result<Labelling, TooHard> {
+        let size = self.graph.colors.len() + self.graph.edges.len();
+        self.graph.label(budget / (size as u64).max(1))
     }
 
     /// A number that scrambled games share, given a canonical order of the graph.

@@ -68,8 +68,8 @@ impl Graph {
         components::label(self, budget)
     }
 
-    /// An order that isomorphic graphs usually share, where [`Graph::label`] is too hard: refinement alone, and the node
-    /// with the least number where several look alike. If nodes that look alike really are alike, it is canonical.
+    /// An order that isomorphic graphs usually share, for when [`Graph::label`] is too hard: by refinement, and by the
+    /// numbers of the nodes where several look alike. If nodes that look alike really are alike, it is canonical.
     pub fn rough_order(&self) -> Vec<u32> {
         let neighbours = Neighbours::new(self);
         let mut partition = Partition::new(self, &neighbours);
@@ -117,9 +117,19 @@ impl fmt::Display for Fingerprint {
     }
 }
 
+impl std::str::FromStr for Fingerprint {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Fingerprint, Self::Err> {
+        u128::from_str_radix(text, 16).map(Fingerprint)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -200,6 +210,69 @@ mod tests {
             }
         }
         group
+    }
+
+    /// All orders of `n` nodes.
+    fn orders(n: u32) -> Vec<Vec<u32>> {
+        let Some(last) = n.checked_sub(1) else { return vec![vec![]] };
+        let insert = |order: Vec<u32>| {
+            (0..=order.len()).map(move |at| [&order[..at], &[last], &order[at..]].concat()).collect::<Vec<_>>()
+        };
+        orders(last).into_iter().flat_map(insert).collect()
+    }
+
+    /// The graph with its nodes renumbered, edges sorted.
+    fn renumbered(graph: &Graph, number: &[u32]) -> Graph {
+        let mut colors = vec![0; number.len()];
+        graph.colors.iter().zip(number).for_each(|(&color, &at)| colors[at as usize] = color);
+        let image = |&(from, to): &(u32, u32)| (number[from as usize], number[to as usize]);
+        let mut edges: Vec<(u32, u32)> = graph.edges.iter().map(image).collect();
+        edges.sort_unstable();
+        Graph { colors, edges }
+    }
+
+    fn graphs() -> impl Strategy<Value = Graph> {
+        (1..6u32).prop_flat_map(|n| {
+            let edges: Vec<(u32, u32)> =
+                (0..n).flat_map(|from| (0..n).map(move |to| (from, to))).filter(|(from, to)| from != to).collect();
+            let n_edges = edges.len();
+            let colors = proptest::collection::vec(0..2u32, n as usize);
+            (colors, proptest::sample::subsequence(edges, 0..=n_edges))
+                .prop_map(|(colors, edges)| Graph { colors, edges })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn labels_agree_with_trying_all_orders(graph in graphs(), twin in graphs()) {
+            let form = |graph: &Graph| {
+                let order = graph.label(10_000).expect("small").order;
+                let rough = graph.rough_order();
+                prop_assert_eq!(renumbered(graph, &inverse(&order)).colors.is_sorted(), true);
+                prop_assert_eq!(renumbered(graph, &inverse(&rough)).colors.is_sorted(), true);
+                Ok(renumbered(graph, &inverse(&order)))
+            };
+            let all = orders(graph.colors.len() as u32);
+            let identity: Vec<u32> = (0..graph.colors.len() as u32).collect();
+            let sorted = renumbered(&graph, &identity);
+            let labelling = graph.label(10_000).expect("small");
+            let automorphisms: BTreeSet<&Vec<u32>> =
+                all.iter().filter(|number| renumbered(&graph, number) == sorted).collect();
+            prop_assert_eq!(labelling.group_size, (automorphisms.len() as f64, 0));
+            prop_assert!(labelling.generators.iter().all(|generator| automorphisms.contains(generator)));
+            for node in 0..graph.colors.len() {
+                let least = automorphisms.iter().map(|image| image[node]).min();
+                prop_assert_eq!(Some(labelling.orbits[node]), least);
+            }
+            let canonical = form(&graph)?;
+            for number in all.iter().step_by(7) {
+                prop_assert_eq!(&form(&renumbered(&graph, number))?, &canonical);
+            }
+            let other = orders(twin.colors.len() as u32).iter().any(|number| renumbered(&twin, number) == sorted);
+            prop_assert_eq!(form(&twin)? == canonical, other);
+        }
     }
 
     #[test]

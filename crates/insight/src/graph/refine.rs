@@ -92,15 +92,13 @@ impl Partition {
         self.len[self.cell(node) as usize] == 1
     }
 
-    /// Tells all nodes apart, choosing the first node of a cell wherever refinement stops.
+    /// Tells all nodes apart: wherever refinement stops, one node of the first cell goes to its end.
     pub(super) fn force(&mut self, neighbours: &Neighbours) {
         for at in 0..self.elements.len() as u32 {
-            let cell = &self.elements[at as usize..][..self.len[at as usize] as usize];
-            if cell.len() > 1 {
-                let chosen = *cell.iter().min().expect("not empty");
-                self.swap(self.place[chosen as usize], at);
-                self.split(at, at + 1);
-                self.refine(neighbours, vec![at]);
+            while self.len[at as usize] > 1 {
+                let last = at + self.len[at as usize] - 1;
+                self.split(at, last);
+                self.refine(neighbours, vec![last]);
             }
         }
     }
@@ -167,11 +165,7 @@ impl Partition {
                     if cuts.is_empty() {
                         continue;
                     }
-                    let mut last = cell;
-                    for &cut in &cuts {
-                        self.split(last, cut);
-                        last = cut;
-                    }
+                    cuts.iter().rev().for_each(|&cut| self.split(cell, cut));
                     // Step 4. All parts wait, but the largest one if the cell did not.
                     let parts = std::iter::once(cell).chain(cuts.iter().copied());
                     let largest = if self.is_waiting[cell as usize] {
