@@ -171,7 +171,11 @@ fn few_states_suffice_for_the_hypotheses() {
             let layers = structure.boards.iter().flat_map(|board| &board.layers);
             let boards: BTreeSet<_> = layers
                 .map(|layer| {
-                    (structure.families[layer.family].display(&universe), layer.coordinates.clone(), layer.marker)
+                    (
+                        structure.families[layer.family].display(&universe),
+                        layer.coordinates.clone(),
+                        layer.marker.clone(),
+                    )
                 })
                 .collect();
             (boards, structure.turns.kind)
