@@ -545,11 +545,12 @@ impl Reporter<'_> {
             let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
             self.universe.symbols.name(*name).to_owned()
         };
-        match marker.name {
+        match &marker.name {
             MarkerName::Family(_) => family(),
-            MarkerName::Term(term) => {
+            MarkerName::Terms(terms) => {
                 let twin = |other: &Marker| other.name == marker.name && other.layer != marker.layer;
-                let name = self.name(term);
+                let names: Vec<String> = terms.iter().map(|&term| self.name(term)).collect();
+                let name = names.join(" ");
                 if board.markers.iter().any(twin) { format!("{} {name}", family()) } else { name }
             }
         }
@@ -568,7 +569,7 @@ impl Reporter<'_> {
         let layers = board.layers.iter().map(|layer| LayerReport {
             mode: self.mode(layer.family, &layer.coordinates),
             one_per_cell: evidence_of(layer.family, &layer.coordinates).filter(|_| layer.one_per_cell),
-            one_cell_each: layer.marker.and_then(|marker| evidence_of(layer.family, &[marker])),
+            one_cell_each: evidence_of(layer.family, &layer.marker).filter(|_| layer.one_cell_each),
         });
         let axes = board.axes.iter().map(|axis| AxisReport {
             values: axis.values.iter().map(|&value| self.name(value)).collect(),

@@ -32,8 +32,8 @@ pub struct Canonical {
     pub program: Program,
     /// For each rule of the program, the rule of the original that it was made from.
     pub rules: Vec<RuleId>,
-    /// Why the form may not be canonical after all: another one may come out for a scrambled game. It says the same as the
-    /// original in any case.
+    /// Why the form may not be canonical after all: another one may come out for a scrambled game, which may even take
+    /// fewer steps and have its canonical form. It says the same as the original in any case.
     pub too_hard: Option<TooHard>,
     /// The original's symbol for each symbol of the canonical program that is no keyword.
     originals: FxHashMap<SymbolId, SymbolId>,

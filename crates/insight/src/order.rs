@@ -246,7 +246,8 @@ fn comparison(left: &[i64], right: &[i64], same_order: bool) -> Option<Operation
     }
     let pairs: FxHashSet<(i64, i64)> = left.iter().copied().zip(right.iter().copied()).collect();
     let (low, high) = (*left.iter().chain(right).min()?, *left.iter().chain(right).max()?);
-    let kinds: [(Operation, fn(i64, i64) -> bool); 4] = [
+    type Comparison = (Operation, fn(i64, i64) -> bool);
+    let kinds: [Comparison; 4] = [
         (Operation::Less, |a, b| a < b),
         (Operation::LessOrEqual, |a, b| a <= b),
         (Operation::Greater, |a, b| a > b),

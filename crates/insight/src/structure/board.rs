@@ -31,8 +31,8 @@ pub struct Layer {
     pub family: usize,
     /// The arguments that are coordinates.
     pub coordinates: Vec<usize>,
-    /// The argument that is what stands there; `None` where cells are on or off.
-    pub marker: Option<usize>,
+    /// The arguments that say what stands there; none where cells are on or off.
+    pub marker: Vec<usize>,
     /// Whether a cell holds at most one marker.
     pub one_per_cell: bool,
     /// Whether every cell always holds one.
@@ -87,10 +87,10 @@ pub struct Marker {
 }
 
 /// What a marker is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkerName {
-    /// An argument.
-    Term(TermId),
+    /// One or more arguments.
+    Terms(Vec<TermId>),
     /// A family of its own.
     Family(usize),
 }
@@ -141,7 +141,7 @@ pub(super) fn find(
         .collect();
     layers.sort_by_key(|layer| {
         let n_cells = cells(&families[layer.family], &layer.coordinates).len();
-        (!layer.always_one, layer.marker.is_none(), std::cmp::Reverse(n_cells), layer.family)
+        (!layer.always_one, layer.marker.is_empty(), std::cmp::Reverse(n_cells), layer.family)
     });
     // Step 2. Layers over the same cells make one board.
     let mut boards: Vec<Board> = Vec::new();
@@ -150,7 +150,9 @@ pub(super) fn find(
         let board = boards.iter_mut().find(|board| {
             let known: FxHashSet<&Vec<TermId>> = board.cells.iter().collect();
             let common = own.iter().filter(|cell| known.contains(cell)).count();
-            board.axes.len() == layer.coordinates.len() && common * 10 >= own.len() * 9
+            // Two layers that are complete are two boards.
+            let complete = layer.always_one && board.layers[0].always_one;
+            board.axes.len() == layer.coordinates.len() && common * 10 >= own.len() * 9 && !complete
         });
         match board {
             Some(board) => board.layers.push(layer),
@@ -171,12 +173,21 @@ pub(super) fn find(
         board.markers = markers(universe, families, turns, board, samples);
         board.blank = blank(universe, board, samples);
     }
-    // A set of things without any connection between them is no board.
+    // A set of things without any connection between them is no board, unless each always has one of several marks.
     boards.retain(|board| {
-        let on_or_off = board.layers.iter().all(|layer| layer.marker.is_none());
+        let on_or_off = board.layers.iter().all(|layer| layer.marker.is_empty());
+        let family = |layer: &Layer| layer.family;
+        let marked = board.layers.len() > 1
+            && exclusions.iter().any(|found| {
+                found.exactly && board.layers.iter().map(family).all(|family| found.families.contains(&family))
+            });
         let connected = board.is_ordered() || board.neighbours.is_some();
+        let placed =
+            board.layers.iter().all(|layer| !layer.one_per_cell) && board.axes.len() == 1 && !board.is_ordered();
+        let both_ways = board.neighbours.as_ref().is_some_and(|neighbours| neighbours.symmetric);
         board.cells.len() >= if board.is_ordered() { 2 } else { 3 }
-            && (!on_or_off || connected && board.cells.len() >= 4)
+            && (!on_or_off || marked || connected && board.cells.len() >= 4)
+            && (on_or_off || !placed || both_ways)
     });
     boards
 }
@@ -215,44 +226,48 @@ fn reading(
     // One thing somewhere in a row may be a number as well; in a circle it is in a place.
     let in_circle = varying.len() == 1
         && best_order(universe, family, varying[0], orders).is_some_and(|order| orders[order].cyclic);
+    // What may be the marker: one argument, all that a key determines, or nothing. Of equal readings the first is taken.
+    let mut markers: Vec<Vec<usize>> = varying.iter().rev().map(|&position| vec![position]).collect();
+    markers.extend(keys.iter().map(|key| varying.iter().copied().filter(|position| !key.contains(position)).collect()));
+    markers.push(Vec::new());
     let mut best = None;
-    // Of equal readings, the one with the last argument as marker.
-    for marker in varying.iter().rev().copied().map(Some).chain([None]) {
-        if alone && (marker.is_some() || varying.len() < 2 && !in_circle) || marker.is_none() && function {
+    for marker in markers {
+        let (thing, coordinates): (Vec<usize>, Vec<usize>) =
+            varying.iter().copied().partition(|position| marker.contains(position));
+        if alone && (!thing.is_empty() || varying.len() < 2 && !in_circle) || thing.is_empty() && function {
             continue;
         }
-        let coordinates: Vec<usize> = varying.iter().copied().filter(|&position| Some(position) != marker).collect();
         if !(1..=MAX_COORDINATES).contains(&coordinates.len()) || coordinates.iter().all(is_role) {
             continue;
         }
-        let within = |key: &&&Vec<usize>| key.iter().all(|position| coordinates.contains(position));
-        let one_per_cell = marker.is_some() && keys.iter().any(|key| within(&key));
+        let within = |key: &[usize], all: &[usize]| key.iter().all(|position| all.contains(position));
+        let one_per_cell = !thing.is_empty() && keys.iter().any(|key| within(key, &coordinates));
         let always_one = one_per_cell && own().any(|found| found.exactly && found.key == coordinates);
-        let one_cell_each =
-            alone || marker.is_some() && keys.iter().any(|key| key.iter().all(|&other| Some(other) == marker));
+        let one_cell_each = alone || !thing.is_empty() && keys.iter().any(|key| within(key, &thing));
         let all_ordered = coordinates.iter().all(ordered);
-        let marker_ordered = marker.is_some_and(|marker| ordered(&marker));
+        let things_ordered = !thing.is_empty() && thing.iter().all(ordered);
         // Where several things may share a cell, coordinates must tell that it is one.
-        let shared = coordinates.len() > 1 && all_ordered && !marker_ordered;
-        if marker.is_some() && !one_per_cell && !one_cell_each && !shared {
+        let shared = coordinates.len() > 1 && all_ordered && !things_ordered && thing.len() == 1;
+        if !thing.is_empty() && !one_per_cell && !one_cell_each && !shared {
             continue;
         }
         // Things on things are no board.
-        if let ([coordinate], Some(marker)) = (&coordinates[..], marker) {
-            let things = &family.domains[marker];
+        if let ([coordinate], [thing]) = (&coordinates[..], &thing[..]) {
+            let things = &family.domains[*thing];
             let common = family.domains[*coordinate].iter().filter(|value| things.contains(value)).count();
-            let never_itself = family.arguments.iter().all(|arguments| arguments[*coordinate] != arguments[marker]);
+            let never_itself = family.arguments.iter().all(|arguments| arguments[*coordinate] != arguments[*thing]);
             if common * 2 > family.domains[*coordinate].len() && never_itself {
                 continue;
             }
         }
         // A number for each of some things that have no places is a quantity.
-        if marker_ordered && !all_ordered || coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered {
+        let number = coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered && !in_circle;
+        if things_ordered && !all_ordered || number {
             continue;
         }
         let sizes = || coordinates.iter().map(|&position| family.domains[position].len());
         let uneven = coordinates.len() > 2 && sizes().max() > sizes().min().map(|least| 4 * least);
-        if marker.is_none() && coordinates.len() > 1 && (!all_ordered || uneven) {
+        if thing.is_empty() && coordinates.len() > 1 && (!all_ordered || uneven) {
             continue;
         }
         let score = (
@@ -260,19 +275,21 @@ fn reading(
             !coordinates.iter().any(is_role),
             coordinates.len() == 2,
             one_per_cell || one_cell_each,
-            !marker_ordered,
-            marker.is_some(),
+            !things_ordered,
+            !thing.is_empty(),
             one_per_cell,
         );
-        let layer = Layer { family: index, coordinates, marker, one_per_cell, always_one, one_cell_each };
+        let layer = Layer { family: index, coordinates, marker: thing, one_per_cell, always_one, one_cell_each };
         if best.as_ref().is_none_or(|(least, _)| score > *least) {
             best = Some((score, layer));
         }
     }
     // An argument that is always the same names the thing.
-    best.map(|(_, layer): (_, Layer)| {
-        let constant = (0..family.arity()).find(|&position| family.domains[position].len() == 1);
-        Layer { marker: layer.marker.or(constant), ..layer }
+    best.map(|(_, mut layer)| {
+        if layer.marker.is_empty() {
+            layer.marker = (0..family.arity()).filter(|&position| family.domains[position].len() == 1).collect();
+        }
+        layer
     })
 }
 
@@ -424,9 +441,10 @@ fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Boar
         for (&fluent, arguments) in family.members.iter().zip(&family.arguments) {
             let cell: Vec<TermId> = layer.coordinates.iter().map(|&position| arguments[position]).collect();
             let Some(&cell) = number.get(&cell) else { continue };
-            let name = match layer.marker {
-                Some(position) => MarkerName::Term(arguments[position]),
-                None => MarkerName::Family(layer.family),
+            let name = if layer.marker.is_empty() {
+                MarkerName::Family(layer.family)
+            } else {
+                MarkerName::Terms(layer.marker.iter().map(|&position| arguments[position]).collect())
             };
             by_name.entry((index, name)).or_default().push((fluent, cell));
         }

@@ -73,7 +73,8 @@ pub(super) fn find(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
         let mut sets: Vec<u32> = (0..(1 << arity) - 1).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
         for set in sets {
-            if keys.iter().any(|&key| key & set == key) {
+            let within = |&key: &u32| set & key == key;
+            if keys.iter().any(within) {
                 continue;
             }
             let key: Vec<usize> = (0..arity).filter(|position| set >> position & 1 == 1).collect();

@@ -24,7 +24,7 @@ pub enum Kind {
 pub struct Turns {
     /// How turns are taken, in the samples.
     pub kind: Kind,
-    /// The moves of each role that mean that it has nothing to do: legal only alone, and without effect.
+    /// The moves of each role that mean that it has nothing to do, where they are its only ones.
     pub idle: Vec<Vec<u32>>,
     /// For each role, the fluents that hold exactly when it is to move.
     pub control: Vec<Vec<u32>>,
@@ -66,7 +66,8 @@ pub(super) fn ranges(universe: &Universe) -> Vec<std::ops::Range<usize>> {
 pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples) -> Turns {
     let ranges = ranges(universe);
     let without_effect = circuit.map(without_effect).unwrap_or_default();
-    // Step 1. Idle moves: whenever legal, the role has no other, and another role has a choice or the move does nothing.
+    // Step 1. Idle moves: what a role does when it has nothing else, if that has no effect or another role often
+    // has a choice then.
     let choices: Vec<Vec<Vector>> = samples
         .batches
         .iter()
@@ -74,17 +75,26 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
         .collect();
     let mut idle: Vec<Vec<u32>> = vec![Vec::new(); ranges.len()];
     for (role, range) in ranges.iter().enumerate().filter(|_| ranges.len() > 1) {
+        // How often the role has one legal move alone.
+        let n_forced: u32 = samples
+            .batches
+            .iter()
+            .zip(&choices)
+            .map(|(batch, choices)| (batch.live & !batch.terminal & !choices[role]).count())
+            .sum();
         for chosen in range.clone() {
             let nothing = without_effect.contains(&(chosen as u32));
-            let mut ever = false;
-            let alone = samples.batches.iter().zip(&choices).all(|(batch, choices)| {
-                let legal = batch.legal[chosen] & batch.live & !batch.terminal;
-                ever |= !legal.is_zero();
+            let (mut n_alone, mut n_elsewhere) = (0, 0);
+            for (batch, choices) in samples.batches.iter().zip(&choices) {
+                let alone = batch.legal[chosen] & !choices[role] & batch.live & !batch.terminal;
                 let others = (0..choices.len()).filter(|&other| other != role);
                 let elsewhere = others.fold(Vector::ZERO, |any, other| any | choices[other]);
-                (legal & choices[role]).is_zero() && (nothing || (legal & !elsewhere).is_zero())
-            });
-            if ever && alone {
+                n_alone += alone.count();
+                n_elsewhere += (alone & elsewhere).count();
+            }
+            // A move that is the only one now and then is forced; one that is so often is the way to wait.
+            let often = u64::from(n_alone) * 100 >= samples.n_kept() * 15;
+            if n_alone > 0 && n_alone * 10 >= n_forced * 3 && (nothing || often && n_elsewhere * 10 >= n_alone) {
                 idle[role].push(chosen as u32);
             }
         }
