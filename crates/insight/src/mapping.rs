@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gdl::Relation;
+use gdl::ast::{Kind as NodeKind, NodeId, Tree};
 use gdl::program::{Program, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
+use gdl::{Relation, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::canonical::{self, Canonical};
@@ -126,6 +127,15 @@ impl Mapping {
         self.term(play, MOVES)
     }
 
+    /// A move as it is written, in the words of the other game; `None` for what is no move of the first game, or has no
+    /// counterpart.
+    pub fn play_text(&self, source: &Program, target: &Program, text: &str) -> Option<String> {
+        let play = self.play(&read_term(text, &source.symbols)?)?;
+        let mut written = String::new();
+        write_term(&play, &target.symbols, &mut written);
+        Some(written)
+    }
+
     /// What a goal value becomes.
     pub fn value(&self, value: i64) -> Option<i64> {
         self.values.iter().find(|(from, _)| *from == value).map(|(_, to)| *to)
@@ -178,5 +188,44 @@ impl Mapping {
     pub(crate) fn fact(&self, relation: Relation, args: &[Term]) -> Option<(SymbolId, Vec<Term>)> {
         let args = (0..).zip(args).map(|(index, arg)| self.term(arg, Slot::Relation(relation, index)));
         Some((self.relation(relation)?, args.collect::<Option<_>>()?))
+    }
+}
+
+/// Reads a ground term, all of whose names must be known.
+fn read_term(text: &str, symbols: &Symbols) -> Option<Term> {
+    fn term(tree: &Tree, node: NodeId, symbols: &Symbols) -> Option<Term> {
+        let name = symbols.find(tree.symbols.name(tree.head(node)?))?;
+        match (tree.kind(node), tree.children(node)) {
+            (NodeKind::Name(_), _) => Some(Term::Const(name)),
+            (NodeKind::List, [_, args @ ..]) if !args.is_empty() => {
+                Some(Term::Func(name, args.iter().map(|&arg| term(tree, arg, symbols)).collect::<Option<_>>()?))
+            }
+            _ => None,
+        }
+    }
+    // A name alone is no text.
+    let (tree, _) = gdl::parse(&Source::new("term", format!("(true {text})")));
+    match tree.roots[..] {
+        [root] => match tree.children(root) {
+            [_, inner] => term(&tree, *inner, symbols),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn write_term(term: &Term, symbols: &Symbols, text: &mut String) {
+    match term {
+        Term::Var(_) => text.push('?'),
+        Term::Const(name) => text.push_str(symbols.name(*name)),
+        Term::Func(name, args) => {
+            text.push('(');
+            text.push_str(symbols.name(*name));
+            for arg in args {
+                text.push(' ');
+                write_term(arg, symbols, text);
+            }
+            text.push(')');
+        }
     }
 }

@@ -301,6 +301,20 @@ impl Store {
         Ok(n_deleted > 0)
     }
 
+    /// What was noted under a name.
+    pub fn note(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT value FROM notes WHERE name = ?1")?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    /// Notes something under a name, in place of what was noted before.
+    pub fn set_note(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        transaction.execute("INSERT OR REPLACE INTO notes (name, value) VALUES (?1, ?2)", [name, value])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
     /// A transaction that has the right to write from the start, so that it never fails for having read too early.
     fn write(&mut self) -> Result<Transaction<'_>, StoreError> {
         Ok(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?)

@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (key, game)
     ) WITHOUT ROWID;
     CREATE INDEX keys_by_game ON keys (game);
+    CREATE TABLE notes (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
 "];
 
 /// Refuses the database of another program, before anything is written to it.

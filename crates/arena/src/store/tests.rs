@@ -80,6 +80,15 @@ fn an_outdated_index_is_replaced() {
 }
 
 #[test]
+fn notes_are_kept_until_they_are_replaced() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    assert_eq!(store.note("a").expect("read"), None);
+    store.set_note("a", "1").expect("written");
+    store.set_note("a", "2").expect("written");
+    assert_eq!(store.note("a").expect("read").as_deref(), Some("2"));
+}
+
+#[test]
 fn the_file_outlives_the_store_and_is_shared() {
     let folder = Folder::new("shared");
     let path = folder.0.join("deep/memory.db");
