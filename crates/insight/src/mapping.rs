@@ -146,15 +146,21 @@ impl Mapping {
         &self.values
     }
 
-    /// All names with what they become, sorted by kind and name. An object that is several things may come several times.
+    /// All names with what they become, sorted by kind and name, goal values aside. An object that is several things may come
+    /// several times.
     pub fn table(&self, source: &Program, target: &Program) -> Vec<(Kind, String, String)> {
+        let goal_sort = self.sorts.of(GOAL_VALUE);
         let row = |(name, image): (&Name, &SymbolId)| {
+            let word = source.symbols.name(name.symbol()?);
+            if matches!(name, Name::Object(_, sort) if *sort == goal_sort) && word.parse::<i64>().is_ok() {
+                return None;
+            }
             let kind = match name {
                 Name::Relation(_) => Kind::Relation,
                 Name::Function(_) => Kind::Function,
                 _ => Kind::Object,
             };
-            Some((kind, source.symbols.name(name.symbol()?).to_owned(), target.symbols.name(*image).to_owned()))
+            Some((kind, word.to_owned(), target.symbols.name(*image).to_owned()))
         };
         let mut rows: Vec<_> = self.names.iter().filter_map(row).collect();
         rows.sort_by(|a, b| {

@@ -1,6 +1,6 @@
 //! Near matches: games that share many of their rules.
 //!
-//! Two games are compared with their particulars taken out ([`crate::variant`]), rule by rule: the names of one game are
+//! Two games are compared with the lengths of orders taken out ([`crate::variant`]), rule by rule: the names of one game are
 //! assigned to names of the other so that as many of its rules as possible become rules of the other. A rule counts by its
 //! literals. Finding the best assignment is hard in general; this is a greedy one, improved step by step. It begins with
 //! rules that look alike in their wide surroundings and follows the names in them.
@@ -28,6 +28,8 @@ use assign::{assign, n_common_literals};
 pub struct Similarity {
     /// The share of rules that both have, from 0 to 1: twice the weight of common rules by the weight of all.
     pub score: f64,
+    /// Whether what is best in the one is worst in the other.
+    pub is_inverted: bool,
     /// What the names of the one are in the other.
     pub mapping: Mapping,
     /// Rules that are equal under the mapping, but for particulars.
@@ -56,9 +58,25 @@ pub(crate) fn weight(rule: &Shape) -> u32 {
     if rule.body.is_empty() { 1 } else { 4 + 4 * rule.body.len() as u32 }
 }
 
-/// Compares two games. `budget` limits the attempts to match two rules; see [`BUDGET`].
+/// Compares two games, and the first one with the second one turned around, where what is best is worst. `budget` limits the
+/// attempts to match two rules; see [`BUDGET`].
 pub fn compare(source: Form, target: Form, budget: u32) -> Similarity {
-    let sides = [source, target].map(|form| Side::new(&form.canonical.program, Reading::Same));
+    let program = &target.canonical.program;
+    let readings = Abstraction::new(program, Reading::Same).readings(program);
+    let mut best = compare_as(source, target, Reading::Same, budget);
+    for reading in readings {
+        let turned = compare_as(source, target, reading, budget);
+        if turned.score > best.score {
+            best = turned;
+        }
+    }
+    best
+}
+
+/// Compares two games with the goals of the second one read in this way.
+fn compare_as(source: Form, target: Form, reading: Reading, budget: u32) -> Similarity {
+    let sides = [(source, Reading::Same), (target, reading)];
+    let sides = sides.map(|(form, reading)| Side::with_initial(&form.canonical.program, reading));
     let [from, to] = [&sides[0], &sides[1]].map(|side| &side.abstraction.skeleton);
     let assignment = assign(from, to, budget);
     // Step 1. What the names become.
@@ -69,9 +87,9 @@ pub fn compare(source: Form, target: Form, budget: u32) -> Similarity {
         _ => None,
     };
     let names = from.names.iter().zip(&assignment.image).filter_map(image).collect();
-    let sorts = Abstraction::new(&simplified(source.program), Reading::Same).sorts;
+    let sorts = Abstraction::with_initial(&simplified(source.program), Reading::Same).sorts;
     let mapping =
-        along_orders(&sides[0], &sides[1], names).between_originals(source.canonical, sorts, target.canonical);
+        along_orders(&sides[0], &sides[1], names, reading).between_originals(source.canonical, sorts, target.canonical);
     // Step 2. What the rules become.
     let mut is_taken = vec![false; to.rules.len()];
     assignment.rules.iter().flatten().for_each(|&rule| is_taken[rule] = true);
@@ -114,6 +132,7 @@ pub fn compare(source: Form, target: Form, budget: u32) -> Similarity {
     let common: u32 = from.rules.iter().zip(&assignment.rules).map(is_matched).sum();
     Similarity {
         score: f64::from(2 * common) / f64::from((all(from) + all(to)).max(1)),
+        is_inverted: reading != Reading::Same,
         mapping,
         matched: pairs(&assignment.rules),
         changed: pairs(&changed),

@@ -20,7 +20,7 @@ pub struct Sketch(Vec<u64>);
 impl Sketch {
     /// The sketch of a game.
     pub fn new(program: &Program) -> Sketch {
-        let skeleton = Abstraction::new(&simplified(program), Reading::Same).skeleton;
+        let skeleton = Abstraction::with_initial(&simplified(program), Reading::Same).skeleton;
         let mut colors = Colors::new(&skeleton, skeleton.kinds.clone());
         let mut numbers = Vec::new();
         for step in 0..N_STEPS as u64 {

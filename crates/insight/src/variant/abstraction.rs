@@ -14,7 +14,7 @@ use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::paths::contracted;
-use super::prune::played;
+use super::prune::{played, played_with_initial};
 use crate::order::successor;
 use crate::skeleton::{Colors, Name, Naming, Shape, Skeleton};
 use crate::sorts::{GOAL_VALUE, ROLES, Slot, Sort, Sorts, for_each_term};
@@ -62,7 +62,7 @@ pub(crate) struct Abstraction {
     pub(crate) values: Vec<i64>,
     /// The roles.
     pub(crate) roles: Vec<SymbolId>,
-    /// The rules that the game is played by.
+    /// The rules that it was made from.
     pub(crate) played: Vec<RuleId>,
 }
 
@@ -84,7 +84,15 @@ pub(crate) struct Chain {
 impl Abstraction {
     /// Takes the particulars out of a game.
     pub(crate) fn new(program: &Program, reading: Reading) -> Abstraction {
-        let played = played(program);
+        Abstraction::of_rules(program, played(program), reading)
+    }
+
+    /// The same, but the initial state stays.
+    pub(crate) fn with_initial(program: &Program, reading: Reading) -> Abstraction {
+        Abstraction::of_rules(program, played_with_initial(program), reading)
+    }
+
+    fn of_rules(program: &Program, played: Vec<RuleId>, reading: Reading) -> Abstraction {
         let rules = || played.iter().map(|&id| (id, &program.rules[id.0 as usize]));
         // Step 1. Orders, and the sorts of their objects.
         let mut sorts = Sorts::new(rules());

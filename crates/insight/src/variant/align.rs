@@ -185,9 +185,18 @@ fn with_hole(fluent: &Term, hole: usize, known: impl Fn(&Term, Slot) -> Option<T
 }
 
 /// The mapping with these names, and with the objects of the orders that they relate.
-pub(crate) fn along_orders(source: &Side, target: &Side, names: BTreeMap<Name, SymbolId>) -> Mapping {
-    let values = source.abstraction.values.iter().copied().filter(|value| target.abstraction.values.contains(value));
-    Alignment::along_orders(source, target, names, values.map(|value| (value, value)).collect()).mapping()
+pub(crate) fn along_orders(source: &Side, target: &Side, names: BTreeMap<Name, SymbolId>, reading: Reading) -> Mapping {
+    let values = goal_values(source, target, reading);
+    Alignment::along_orders(source, target, names, values).mapping()
+}
+
+/// What goal values become, rank by rank; the values themselves where the games have not as many.
+fn goal_values(source: &Side, target: &Side, reading: Reading) -> Vec<(i64, i64)> {
+    let (from, to) = (&source.abstraction.values, &target.abstraction.values);
+    if from.len() != to.len() {
+        return from.iter().filter(|value| to.contains(value)).map(|&value| (value, value)).collect();
+    }
+    from.iter().enumerate().map(|(rank, &value)| (value, to[reading.rank(rank, from.len())])).collect()
 }
 
 /// The names that correspond to each other.
@@ -209,9 +218,7 @@ impl<'a> Alignment<'a> {
                 names.insert(*name, image);
             }
         }
-        let n_values = from.values.len();
-        let value = |rank: usize| Some((from.values[rank], *to.values.get(reading.rank(rank, n_values))?));
-        let values: Vec<(i64, i64)> = (0..n_values).filter_map(value).collect();
+        let values = goal_values(source, target, reading);
         // Values stand for themselves in facts, too.
         for (value, image) in &values {
             let word = |side: &Side, value: &i64| side.program.symbols.find(&value.to_string());

@@ -5,11 +5,19 @@ use gdl::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// What says how a game is played, once it has begun.
+const PLAYED: [SymbolId; 6] =
+    [keyword::ROLE, keyword::NEXT, keyword::LEGAL, keyword::GOAL, keyword::TERMINAL, keyword::SEES];
+
 /// The rules that a game is played by, in order: those of the keywords and of what they depend on, without `init`, `base` and
 /// `input`, and without those that the initial state alone needs.
 pub(crate) fn played(program: &Program) -> Vec<RuleId> {
-    let roots = [keyword::ROLE, keyword::NEXT, keyword::LEGAL, keyword::GOAL, keyword::TERMINAL, keyword::SEES];
-    reached(program, |name| roots.contains(&name))
+    reached(program, |name| PLAYED.contains(&name))
+}
+
+/// The same, with those of the initial state.
+pub(crate) fn played_with_initial(program: &Program) -> Vec<RuleId> {
+    reached(program, |name| PLAYED.contains(&name) || name == keyword::INIT)
 }
 
 /// The rules that a game needs: those of the keywords and of what they depend on.

@@ -31,8 +31,16 @@ pub(crate) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub(crate) fn new(program: &'a Program, values: Reading) -> Side<'a> {
-        let abstraction = Abstraction::new(program, values);
+    pub(crate) fn new(program: &'a Program, reading: Reading) -> Side<'a> {
+        Side::of_abstraction(program, Abstraction::new(program, reading))
+    }
+
+    /// A side whose abstraction keeps the initial state.
+    pub(crate) fn with_initial(program: &'a Program, reading: Reading) -> Side<'a> {
+        Side::of_abstraction(program, Abstraction::with_initial(program, reading))
+    }
+
+    fn of_abstraction(program: &'a Program, abstraction: Abstraction) -> Side<'a> {
         let naming = Plain { symbols: &program.symbols, sorts: &abstraction.sorts };
         let all = (0..program.rules.len() as u32).map(RuleId);
         let whole = Skeleton::new(program, all, &naming);

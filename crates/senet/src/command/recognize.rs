@@ -131,18 +131,27 @@ fn differences(out: &mut impl Write, near: &Near, rules: &Rules) -> std::io::Res
         let shown: Vec<String> = rules.iter().take(8).map(|&rule| line(rule)).collect();
         shown.join(", ") + if rules.len() > 8 { ", ..." } else { "" }
     };
-    let changed: Vec<_> = found.changed.iter().map(|(_, rule)| *rule).collect();
-    writeln!(out, "  {} rules are the same", found.matched.len())?;
+    let mut changed: Vec<_> = found.changed.iter().map(|(_, rule)| *rule).collect();
+    changed.sort_unstable();
+    if found.is_inverted {
+        writeln!(out, "  goals are inverted")?;
+    }
+    writeln!(out, "  {} the same", counted(found.matched.len(), "rule"))?;
     if !changed.is_empty() {
-        writeln!(out, "  {} rules are changed, at {}", changed.len(), lines(&changed))?;
+        writeln!(out, "  {} changed, at {}", counted(changed.len(), "rule"), lines(&changed))?;
     }
     if !found.added.is_empty() {
-        writeln!(out, "  {} rules are new, at {}", found.added.len(), lines(&found.added))?;
+        writeln!(out, "  {} new, at {}", counted(found.added.len(), "rule"), lines(&found.added))?;
     }
     if !found.missing.is_empty() {
-        writeln!(out, "  {} rules of `{}` are missing", found.missing.len(), near.of.name)?;
+        writeln!(out, "  {} missing", counted(found.missing.len(), "rule"))?;
     }
     Ok(())
+}
+
+/// `1 rule is`, `2 rules are`.
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what} is") } else { format!("{number} {what}s are") }
 }
 
 /// The names that differ, in two columns.
@@ -157,7 +166,7 @@ fn table(
     let rows = mapping.table(source, target);
     let (same, changed): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, from, to)| from == to);
     if !same.is_empty() {
-        writeln!(out, "  {} names are the same", same.len())?;
+        writeln!(out, "  {} the same", counted(same.len(), "name"))?;
     }
     if changed.is_empty() {
         return Ok(());
@@ -209,6 +218,7 @@ fn to_json(name: &str, met: &Met, found: &Recognition, rules: &Rules, is_new: bo
         json!({
             "of": of(&near.of),
             "score": found.score,
+            "inverted": found.is_inverted,
             "same": found.matched.len(),
             "changed": found.changed.iter().map(|(_, rule)| line(rule)).collect::<Vec<_>>(),
             "new": found.added.iter().map(line).collect::<Vec<_>>(),
