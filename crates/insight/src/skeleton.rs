@@ -158,6 +158,26 @@ impl Skeleton {
         skeleton
     }
 
+    /// Adds to each ground fact those that say the same of more general names, in all combinations.
+    pub(crate) fn generalize_facts(&mut self, program: &Program, general: impl Fn(Name) -> Option<Name>) {
+        let facts = self.rules.iter().zip(&self.origins).filter(|(rule, _)| rule.body.is_empty() && rule.n_vars == 0);
+        let facts: Vec<(Shape, RuleId)> = facts.map(|(rule, &origin)| (rule.clone(), origin)).collect();
+        let mut seen: FxHashSet<Shape> = facts.iter().map(|(fact, _)| fact.clone()).collect();
+        let naming = &Plain { symbols: &program.symbols, sorts: &Sorts::default() };
+        for (fact, origin) in facts {
+            let mut builder = Builder { skeleton: self, symbols: &program.symbols, naming, rule: origin };
+            let mut generalized =
+                |name: u32| general(builder.skeleton.names[name as usize]).map(|name| builder.name(name));
+            for head in generalizations(&fact.head, &mut generalized) {
+                let shape = Shape::new(head, Vec::new());
+                if seen.insert(shape.clone()) {
+                    self.rules.push(shape);
+                    self.origins.push(origin);
+                }
+            }
+        }
+    }
+
     /// Keeps one of each rule, whatever its variables are called.
     pub(crate) fn remove_repeats(&mut self) {
         let names: Vec<u64> = (0..self.names.len() as u64).map(|name| mix(10, name)).collect();
@@ -183,6 +203,27 @@ impl Skeleton {
         self.rules.push(Shape::new(Node::Applied(relation, args), Vec::new()));
         self.origins.push(rule);
     }
+}
+
+/// The most ways in which a fact is generalized.
+const MAX_GENERALIZATIONS: usize = 64;
+
+/// A ground term with names replaced by more general ones, in all combinations; the first is the term itself.
+fn generalizations(node: &Node, general: &mut impl FnMut(u32) -> Option<u32>) -> Vec<Node> {
+    let Node::Applied(name, args) = node else { return vec![node.clone()] };
+    if args.is_empty() {
+        let more = general(*name).map(|name| Node::Applied(name, Vec::new()));
+        return [node.clone()].into_iter().chain(more).collect();
+    }
+    let mut all = vec![Vec::new()];
+    for arg in args {
+        let choices = generalizations(arg, general);
+        let longer = |begun: &Vec<Node>| {
+            choices.iter().map(|choice| [&begun[..], std::slice::from_ref(choice)].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).take(MAX_GENERALIZATIONS).collect();
+    }
+    all.into_iter().map(|args| Node::Applied(*name, args)).collect()
 }
 
 struct Builder<'a, N> {

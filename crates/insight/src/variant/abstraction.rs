@@ -158,6 +158,12 @@ impl Abstraction {
         let contracted: FxHashSet<Relation> = chains.iter().map(|chain| chain.relation).collect();
         let in_skeleton = |id: &RuleId| !contracted.contains(&program.rules[id.0 as usize].head.relation());
         let mut skeleton = Skeleton::new(program, played.iter().copied().filter(in_skeleton), &naming);
+        // What is listed of the objects that rules name may hold for others, too, if there are any.
+        let class_of = |name: Name| match name {
+            Name::Object(object, sort) => classes.get(&(object, sort)).map(|&class| Name::Class(class)),
+            _ => None,
+        };
+        skeleton.generalize_facts(program, class_of);
         for chain in &chains {
             let first = rules().find(|(_, rule)| rule.head.relation() == chain.relation);
             let (first, _) = first.expect("the order was found among these rules");

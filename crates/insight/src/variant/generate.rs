@@ -4,6 +4,8 @@
 //! comes out has the rules of a game; whether it is a good one is another matter. A rook whose rules spell out the moves of
 //! one, two and three squares moves no farther on a larger board.
 
+use std::ops::Range;
+
 use gdl::program::{Atom, Formula, Program, Rule, RuleId, Term};
 use gdl::symbol::SymbolId;
 use gdl::{Relation, keyword};
@@ -11,6 +13,7 @@ use gdl::{Relation, keyword};
 use super::abstraction::{Abstraction, Chain, Reading, is_fact};
 use super::prune::{Removal, without};
 use super::side::Side;
+use crate::skeleton::Name;
 use crate::sorts::{Slot, Sorts};
 
 /// The orders that are listed fact by fact, each with its number of objects and whether it is a dimension of a board.
@@ -174,7 +177,8 @@ fn all_sorts(program: &Program, chains: &[Chain]) -> Sorts {
 /// Puts a new object into the middle of an order, and of those that share its objects.
 fn one_more(program: &Program, abstraction: &Abstraction, chain: &Chain) -> Option<Program> {
     let mut changed = program.clone();
-    let before = chain.objects[(chain.objects.len() - 1) / 2];
+    let place = unnamed_place(abstraction, chain, 0..chain.objects.len() - 1);
+    let before = chain.objects[place.unwrap_or((chain.objects.len() - 1) / 2)];
     let new = new_object(&mut changed, before);
     let family: Vec<&Chain> = abstraction.chains.iter().filter(|other| other.class == chain.class).collect();
     let sorts = all_sorts(program, &abstraction.chains);
@@ -225,15 +229,17 @@ fn copies(args: &[Term], slot: &dyn Fn(u32) -> Slot, replace: &dyn Fn(&Term, Slo
     all
 }
 
+/// The place nearest to the middle of an order whose object no rule with conditions names.
+fn unnamed_place(abstraction: &Abstraction, chain: &Chain, places: Range<usize>) -> Option<usize> {
+    let is_named = |place: usize| abstraction.skeleton.number(Name::Object(chain.objects[place], chain.sort)).is_some();
+    places.filter(|&place| !is_named(place)).min_by_key(|place| place.abs_diff(chain.objects.len() / 2))
+}
+
 /// Takes an object out of the middle of an order, and of those that share its objects.
 fn one_less(program: &Program, abstraction: &Abstraction, chain: &Chain) -> Option<Program> {
     let sorts = all_sorts(program, &abstraction.chains);
     let sort = sorts.of(Slot::Relation(chain.relation, 0));
-    let is_named =
-        |object: SymbolId| abstraction.skeleton.number(crate::skeleton::Name::Object(object, chain.sort)).is_some();
-    let middle = chain.objects.len() / 2;
-    let inner = (1..chain.objects.len() - 1).filter(|&place| !is_named(chain.objects[place]));
-    let gone = chain.objects[inner.min_by_key(|&place| place.abs_diff(middle))?];
+    let gone = chain.objects[unnamed_place(abstraction, chain, 1..chain.objects.len() - 1)?];
     let family: Vec<&Chain> = abstraction.chains.iter().filter(|other| other.class == chain.class).collect();
     let mut rules = Vec::new();
     for rule in &program.rules {
