@@ -138,10 +138,11 @@ fn same(store: &Store, met: &Met) -> Result<Option<Known>, StoreError> {
 
 fn variants(store: &Store, met: &Met) -> Result<Vec<Related>, StoreError> {
     let mut found = Vec::new();
-    for (of, _) in store.candidates(&met.subject.keys().wanted())?.into_iter().take(MAX_CANDIDATES) {
+    for (of, shared) in store.candidates(&met.subject.keys().wanted())?.into_iter().take(MAX_CANDIDATES) {
         let Some(game) = store.find(of.fingerprint)? else { continue };
         let program = read(&game);
-        if let Some(Variant { transformations, mapping }) = variant::find(&Subject::new(&program), &met.subject, None) {
+        let source = Subject::source(&program, &shared);
+        if let Some(Variant { transformations, mapping }) = variant::find(&source, &met.subject, None) {
             found.push(Related { of, program, transformations, mapping });
         }
     }

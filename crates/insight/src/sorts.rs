@@ -143,3 +143,28 @@ fn arguments<'a>(args: &'a [Term], slot: impl Fn(u32) -> Slot, visit: &mut impl 
 pub(crate) fn function_slot(name: SymbolId, arity: usize, index: usize) -> Slot {
     Slot::Function(Relation { name, arity: arity as u32 }, index as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_make_sorts() {
+        let text = "(init (cell 1 2 b)) (init (step 1)) (succ 1 2) (up 1 2)
+            (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+            (<= (next (cell ?x ?z b)) (true (cell ?x ?y b)) (up ?y ?z))
+            (<= (legal ?r (mark ?x ?y)) (true (cell ?x ?y ?m)) (distinct ?m w) (role ?r))";
+        let program = gdl::read("test", text.as_bytes()).program;
+        let mut sorts = Sorts::new((0..).map(RuleId).zip(&program.rules));
+        let relation = |name: &str, arity| Relation { name: program.symbols.find(name).expect("a name"), arity };
+        let cell = |index| Slot::Function(relation("cell", 3), index);
+        let same = |sorts: &Sorts, one, other| sorts.of(one) == sorts.of(other);
+        assert!(same(&sorts, Slot::Function(relation("step", 1), 0), Slot::Relation(relation("succ", 2), 1)));
+        assert!(same(&sorts, cell(1), Slot::Relation(relation("up", 2), 0)));
+        assert!(same(&sorts, cell(0), Slot::Function(relation("mark", 2), 0)));
+        assert!(!same(&sorts, cell(0), cell(1)) && !same(&sorts, cell(1), Slot::Function(relation("step", 1), 0)));
+        assert!(same(&sorts, ROLES, Slot::Relation(relation("legal", 2), 0)));
+        sorts.join(cell(0), cell(1));
+        assert!(same(&sorts, cell(0), Slot::Relation(relation("up", 2), 1)));
+    }
+}

@@ -1,5 +1,8 @@
 //! Assigning the names of one game to those of another so that many rules become equal.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use rustc_hash::FxHashMap;
 
 use super::weight;
@@ -111,35 +114,33 @@ impl<'a> Search<'a> {
         }
         // Hash order must not show.
         pairs.sort_unstable();
-        while !pairs.is_empty() && self.budget > 0 {
-            let mut best = None;
-            let mut index = 0;
-            while index < pairs.len() {
-                let (n_rivals, one, other) = pairs[index];
-                let n_known = if self.done.0[one] || self.done.1[other] { None } else { self.n_known(one, other) };
-                let Some(n_known) = n_known else {
-                    pairs.swap_remove(index);
-                    continue;
-                };
-                let score = (n_known, std::cmp::Reverse(n_rivals), weight(&self.source.rules[one]));
-                let candidate = (score, std::cmp::Reverse((one, other)), index);
-                if best.is_none_or(|best| candidate > best) {
-                    best = Some(candidate);
-                }
-                index += 1;
+        // The best pair comes first. What is known of a pair only grows, and then it is entered again.
+        let entry = |search: &Search, index: usize| {
+            let (n_rivals, one, other) = pairs[index];
+            let n_known = search.n_known(one, other)?;
+            Some((n_known, Reverse(n_rivals), weight(&search.source.rules[one]), Reverse(index)))
+        };
+        let mut by_name: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+        for (index, &(_, one, _)) in pairs.iter().enumerate() {
+            self.names.0[one].iter().for_each(|&name| by_name.entry(name).or_default().push(index));
+        }
+        let mut heap: BinaryHeap<_> = (0..pairs.len()).filter_map(|index| entry(self, index)).collect();
+        while let Some(best) = heap.pop().filter(|_| self.budget > 0) {
+            let Reverse(index) = best.3;
+            let (_, one, other) = pairs[index];
+            if self.done.0[one] || self.done.1[other] || entry(self, index) != Some(best) {
+                continue;
             }
-            let Some((.., index)) = best else { break };
-            let (_, one, other) = pairs.swap_remove(index);
             self.budget -= 1;
             let known = Known { image: &self.image, origin: &self.origin };
-            if let Some(new) =
-                unify(&self.source.rules[one], &self.target.rules[other], self.source, self.target, &known)
-            {
-                for (name, image) in new {
-                    (self.image[name as usize], self.origin[image as usize]) = (Some(image), Some(name));
-                }
-                (self.done.0[one], self.done.1[other]) = (true, true);
+            let rules = (&self.source.rules[one], &self.target.rules[other]);
+            let Some(new) = unify(rules.0, rules.1, self.source, self.target, &known) else { continue };
+            (self.done.0[one], self.done.1[other]) = (true, true);
+            for &(name, image) in &new {
+                (self.image[name as usize], self.origin[image as usize]) = (Some(image), Some(name));
             }
+            let touched = new.iter().filter_map(|(name, _)| by_name.get(name)).flatten();
+            heap.extend(touched.filter_map(|&index| entry(self, index)));
         }
     }
 

@@ -64,6 +64,9 @@ pub fn compare(source: Form, target: Form, budget: u32) -> Similarity {
     let program = &target.canonical.program;
     let readings = Abstraction::new(program, Reading::Same).readings(program);
     let mut best = compare_as(source, target, Reading::Same, budget);
+    if best.score < MIN_TURNED {
+        return best;
+    }
     for reading in readings {
         let turned = compare_as(source, target, reading, budget);
         if turned.score > best.score {
@@ -141,6 +144,9 @@ fn compare_as(source: Form, target: Form, reading: Reading, budget: u32) -> Simi
         is_cut_short: assignment.is_cut_short,
     }
 }
+
+/// Games that share less are not compared with their goals turned around.
+const MIN_TURNED: f64 = 0.4;
 
 /// Enough for most games, in attempts to match two rules.
 pub const BUDGET: u32 = 20_000;

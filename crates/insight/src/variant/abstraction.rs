@@ -84,7 +84,9 @@ pub(crate) struct Chain {
 impl Abstraction {
     /// Takes the particulars out of a game.
     pub(crate) fn new(program: &Program, reading: Reading) -> Abstraction {
-        Abstraction::of_rules(program, played(program), reading)
+        let mut made = Abstraction::of_rules(program, played(program), reading);
+        made.generalize_facts(program);
+        made
     }
 
     /// The same, but the initial state stays.
@@ -158,18 +160,26 @@ impl Abstraction {
         let contracted: FxHashSet<Relation> = chains.iter().map(|chain| chain.relation).collect();
         let in_skeleton = |id: &RuleId| !contracted.contains(&program.rules[id.0 as usize].head.relation());
         let mut skeleton = Skeleton::new(program, played.iter().copied().filter(in_skeleton), &naming);
-        // What is listed of the objects that rules name may hold for others, too, if there are any.
-        let class_of = |name: Name| match name {
-            Name::Object(object, sort) => classes.get(&(object, sort)).map(|&class| Name::Class(class)),
-            _ => None,
-        };
-        skeleton.generalize_facts(program, class_of);
+        // Rules may have become equal when something was left out of them.
+        skeleton.remove_repeats();
         for chain in &chains {
             let first = rules().find(|(_, rule)| rule.head.relation() == chain.relation);
             let (first, _) = first.expect("the order was found among these rules");
             skeleton.add_fact(program, first, Name::Relation(chain.relation), &[Name::Class(chain.class); 2]);
         }
         Abstraction { skeleton, chains, sorts, values, roles, played }
+    }
+
+    /// What is listed of the objects that rules name may hold for others, too, if there are any.
+    fn generalize_facts(&mut self, program: &Program) {
+        let mut classes: FxHashMap<(SymbolId, Sort), u32> = FxHashMap::default();
+        for chain in &self.chains {
+            classes.extend(chain.objects.iter().map(|&object| ((object, chain.sort), chain.class)));
+        }
+        self.skeleton.generalize_facts(program, |name| match name {
+            Name::Object(object, sort) => classes.get(&(object, sort)).map(|&class| Name::Class(class)),
+            _ => None,
+        });
     }
 
     /// The other ways to read the goals that may make a difference.

@@ -52,6 +52,31 @@ impl Keys {
         Keys { whole, contracted, reduced }
     }
 
+    /// As much of the keys as `source` of [`find`](super::find) needs, where these were found to be shared. It takes a
+    /// fraction of the time.
+    pub(crate) fn of_source(program: &Program, shared: &[u64]) -> Keys {
+        let mut same = Abstraction::new(program, Reading::Same);
+        let whole = same.key();
+        let contracted = if same.contract_paths() { same.key() } else { whole };
+        let mut open: Vec<u64> = shared.iter().copied().filter(|&key| key != whole && key != contracted).collect();
+        let mut reduced = Vec::new();
+        for functor in fluents(program).into_iter().take(MAX_FEATURES) {
+            for removal in [Removal::Rule, Removal::Literal] {
+                if open.is_empty() {
+                    break;
+                }
+                let Some(rest) = without(program, functor, removal) else { continue };
+                let key = Abstraction::new(&rest, Reading::Same).key();
+                if open.contains(&in_part(key)) {
+                    open.retain(|&other| other != in_part(key));
+                    reduced.push(Reduced { functor, removal, keys: vec![(Reading::Same, key)] });
+                }
+            }
+        }
+        let same = |key| vec![(Reading::Same, key)];
+        Keys { whole: same(whole), contracted: same(contracted), reduced }
+    }
+
     /// The keys by which a game should be found later, in ascending order.
     pub fn own(&self) -> Vec<u64> {
         let reduced = self.reduced.iter().map(|reduced| in_part(reduced.keys[0].1));

@@ -119,6 +119,12 @@ impl Subject {
         Subject { keys: Keys::new(&program), program }
     }
 
+    /// Gets a game ready to be the source of [`find`], and nothing else. `shared` are its own keys that the target wants.
+    pub fn source(program: &Program, shared: &[u64]) -> Subject {
+        let program = simplified(program);
+        Subject { keys: Keys::of_source(&program, shared), program }
+    }
+
     /// The numbers by which its variants are found.
     pub fn keys(&self) -> &Keys {
         &self.keys

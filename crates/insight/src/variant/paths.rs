@@ -148,3 +148,64 @@ fn with_variables(node: &Node, renamed: &impl Fn(u32) -> u32) -> Node {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gdl::program::RuleId;
+
+    use super::*;
+    use crate::skeleton::{Plain, Skeleton, rule_color};
+    use crate::sorts::Sorts;
+
+    /// Whether contracting paths along `next` makes the rules equal.
+    fn become_equal(rules: &str) -> bool {
+        let program = gdl::read("test", rules.as_bytes()).program;
+        let naming = Plain { symbols: &program.symbols, sorts: &Sorts::default() };
+        let skeleton = Skeleton::new(&program, (0..program.rules.len() as u32).map(RuleId), &naming);
+        let is_order = |name: &u32| {
+            let symbol = skeleton.names[*name as usize].symbol();
+            symbol.is_some_and(|symbol| program.symbols.name(symbol) == "next-to")
+        };
+        let orders = (0..skeleton.names.len() as u32).filter(is_order).collect();
+        let names: Vec<u64> = (0..skeleton.names.len() as u64).collect();
+        let color = |rule: &Shape| rule_color(&contracted(rule, &orders).unwrap_or_else(|| rule.clone()), &names);
+        let colors: FxHashSet<u64> = skeleton.rules.iter().map(color).collect();
+        colors.len() == 1
+    }
+
+    #[test]
+    fn paths_of_all_lengths_become_one() {
+        assert!(become_equal(
+            "(<= (clear ?a ?c) (next-to ?a ?b) (next-to ?b ?c) (true (empty ?b)))
+             (<= (clear ?a ?d) (next-to ?a ?b) (next-to ?b ?c) (true (empty ?b)) (next-to ?c ?d) (true (empty ?c)))
+             (<= (clear ?v ?z) (next-to ?v ?w) (next-to ?w ?x) (next-to ?x ?y) (next-to ?y ?z)
+                 (true (empty ?y)) (true (empty ?w)) (true (empty ?x)))"
+        ));
+    }
+
+    #[test]
+    fn two_paths_go_together() {
+        // A diagonal, up or down.
+        for (one, other) in [("?y1 ?y2", "?y2 ?y3"), ("?y2 ?y1", "?y3 ?y2")] {
+            let last = if one == "?y1 ?y2" { "?y3 ?y4" } else { "?y4 ?y3" };
+            let begin = format!("(next-to ?x1 ?x2) (next-to ?x2 ?x3) (next-to {one}) (next-to {other})");
+            let marks = "(true (cell ?x1 ?y1 ?w)) (true (cell ?x2 ?y2 ?w)) (true (cell ?x3 ?y3 ?w))";
+            assert!(become_equal(&format!(
+                "(<= (line ?w) {begin} {marks})
+                 (<= (line ?w) {begin} (next-to ?x3 ?x4) (next-to {last}) {marks} (true (cell ?x4 ?y4 ?w)))"
+            )));
+        }
+    }
+
+    #[test]
+    fn places_of_which_more_is_said_stay() {
+        assert!(!become_equal(
+            "(<= (clear ?a ?c) (next-to ?a ?b) (next-to ?b ?c) (true (empty ?b)))
+             (<= (clear ?a ?d) (next-to ?a ?b) (next-to ?b ?c) (next-to ?c ?d) (true (empty ?b)))"
+        ));
+        assert!(!become_equal(
+            "(<= (clear ?a ?c) (next-to ?a ?b) (next-to ?b ?c) (true (empty ?b)))
+             (<= (clear ?b ?d) (next-to ?a ?b) (next-to ?b ?c) (next-to ?c ?d) (true (empty ?b)) (true (empty ?c)))"
+        ));
+    }
+}

@@ -190,3 +190,58 @@ impl Gone {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAME: &str = "(role r) (init (step 1)) (init (on a)) (next-step 1 2) (next-step 2 3) (start a)
+        (<= (init (on ?x)) (start ?x))
+        (<= late (true (step 3)))
+        (<= (legal r (push ?x)) (true (on ?x)) (not late))
+        (<= (legal r wait) (true (on a)))
+        (<= (next (on b)) (does r wait))
+        (<= (next (step ?y)) (true (step ?x)) (next-step ?x ?y))
+        (<= (next (on ?x)) (true (on ?x)) (or (does r wait) (and (true (step 2)) (does r (push ?x)))))
+        (<= terminal late)
+        (<= terminal (not (true (on a))))
+        (<= (goal r 100) (true (on a)) (true (step 2)))
+        (<= (goal r 0) (not (true (on a))))";
+
+    fn texts(program: &Program, rules: impl IntoIterator<Item = RuleId>) -> Vec<String> {
+        let head = |rule: &Rule| {
+            let name = program.symbols.name(rule.head.name);
+            let functor = rule.head.args.first().and_then(Term::functor);
+            let functor = functor.map_or("", |functor| program.symbols.name(functor.name));
+            format!("{name} {functor} {}", rule.body.len())
+        };
+        rules.into_iter().map(|id| head(&program.rules[id.0 as usize])).collect()
+    }
+
+    #[test]
+    fn what_the_initial_state_alone_needs_is_not_played_by() {
+        let program = gdl::read("test", GAME.as_bytes()).program;
+        let played = texts(&program, played(&program));
+        assert!(played.iter().all(|rule| !rule.starts_with("init") && !rule.starts_with("start")), "{played:?}");
+        assert!(played.contains(&"next-step 1 0".to_owned()), "{played:?}");
+        assert!(texts(&program, played_with_initial(&program)).contains(&"start a 0".to_owned()));
+    }
+
+    #[test]
+    fn a_fluent_goes_with_the_rules_or_the_literals_that_use_it() {
+        let program = gdl::read("test", GAME.as_bytes()).program;
+        let step = Relation { name: program.symbols.find("step").expect("a name"), arity: 1 };
+        let rest = |removal| {
+            let rest = without(&program, step, removal).expect("enough is left");
+            let played = played(&rest);
+            texts(&rest, played)
+        };
+        let by_rule = rest(Removal::Rule);
+        let both = ["role r 0", "legal r 1", "legal r 1", "next on 1", "next on 2", "terminal  1", "goal r 1"];
+        assert_eq!(by_rule, both);
+        let by_literal = rest(Removal::Literal);
+        assert_eq!(by_literal, [&both[..], &["goal r 1"]].concat());
+        let on = Relation { name: program.symbols.find("on").expect("a name"), arity: 1 };
+        assert!(without(&program, on, Removal::Rule).is_none(), "no goal is left");
+    }
+}

@@ -118,7 +118,9 @@ impl<'a> Side<'a> {
             _ => None,
         })?;
         let place = |object| chain.objects.iter().position(|&other| other == object);
-        Some(place(limit)?.abs_diff(place(first)?))
+        let (from, to) = (place(first)?, place(limit)?);
+        let n_objects = chain.objects.len();
+        Some(if chain.cyclic { (to + n_objects - from) % n_objects } else { to.abs_diff(from) })
     }
 
     /// Whether a fact speaks of an object of one of the orders.
