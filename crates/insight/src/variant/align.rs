@@ -17,6 +17,12 @@ use crate::mapping::Mapping;
 use crate::skeleton::Name;
 use crate::sorts::{GOAL_VALUE, ROLES, Slot, Sort};
 
+/// The most searches for a better mapping, each of which begins with the best one so far.
+const MAX_SEARCHES: usize = 6;
+
+/// The most ways to rotate several circles together that are compared.
+const MAX_WAYS: usize = 256;
+
 /// The most rotations of a circle that are compared.
 const MAX_ROTATIONS: usize = 64;
 
@@ -61,26 +67,40 @@ pub(super) fn align(
     reading: Reading,
     roles: Option<(SymbolId, SymbolId)>,
 ) -> Option<Variant> {
-    // Step 1. The mappings of what the abstractions share.
+    // Step 1. Mappings of what the abstractions share. Of those the one under which most of the particulars agree is the
+    // beginning of the next search.
     let (from, to) = (&source.abstraction, &target.abstraction);
-    let likeness = |name, image| source.likeness(name, target, image);
-    let find = |fixed| isomorphism::find(&from.skeleton, &to.skeleton, fixed, likeness, isomorphism::BUDGET);
     let role =
         |side: &Side, role| side.abstraction.skeleton.number(Name::Object(role, side.abstraction.sorts.of(ROLES)));
-    let fixed = roles.and_then(|(learned, assigned)| Some((role(source, learned)?, role(target, assigned)?)));
-    let mut images = fixed.map(|fixed| find(Some(fixed))).unwrap_or_default();
-    if images.is_empty() {
-        images = find(None);
-    }
-    // Step 2. The one under which most of the particulars agree.
+    let mut fixed = roles.and_then(|(learned, assigned)| Some((role(source, learned)?, role(target, assigned)?)));
     let common = Common::new(source, target);
-    let scored = images.into_iter().map(|image| {
-        let mut alignment = Alignment::new(source, target, &image, reading);
-        alignment.rotate(&common);
-        (common.count(&alignment.mapping()) + alignment.n_in_place(), alignment)
-    });
-    let (_, alignment) = scored.rev().max_by_key(|(score, _)| *score)?;
-    // Step 3. What differs.
+    let mut best: Option<(usize, Vec<u32>, Alignment)> = None;
+    for _ in 0..MAX_SEARCHES {
+        let known = best.as_ref().map(|(_, image, _)| image.clone());
+        let likeness = |name: u32, image: u32| match &known {
+            Some(known) if known[name as usize] == image => u32::MAX,
+            _ => source.likeness(name, target, image),
+        };
+        let mut images = isomorphism::find(&from.skeleton, &to.skeleton, fixed, likeness, isomorphism::BUDGET);
+        if images.is_empty() && fixed.take().is_some() {
+            images = isomorphism::find(&from.skeleton, &to.skeleton, None, likeness, isomorphism::BUDGET);
+        }
+        let before = best.as_ref().map(|(score, ..)| *score);
+        for image in images {
+            let mut alignment = Alignment::new(source, target, &image, reading);
+            alignment.rotate(&common);
+            let score = common.count(&alignment.mapping()) + alignment.n_in_place();
+            if best.as_ref().is_none_or(|(best, ..)| score > *best) {
+                best = Some((score, image, alignment));
+            }
+        }
+        if best.as_ref().is_none_or(|(score, ..)| before.is_some_and(|before| before == *score)) {
+            break;
+        }
+    }
+    let (_, _, mut alignment) = best?;
+    alignment.rotate_together(&common);
+    // Step 2. What differs.
     let mut mapping = alignment.mapping();
     name_initial_objects(&mut mapping, source, target);
     let mut transformations = Differences { source, target, pairs: &alignment.pairs, mapping: &mapping }.all(reading);
@@ -277,6 +297,36 @@ impl<'a> Alignment<'a> {
             pair.source.objects.iter().enumerate().filter(|&object| is_in_place(object)).count()
         };
         self.pairs.iter().map(in_place).sum()
+    }
+
+    /// Finds out where circles begin, all of them together, if there are not too many ways.
+    fn rotate_together(&mut self, common: &Common) {
+        let is_circle = |pair: &Pair| pair.source.cyclic || pair.target.cyclic;
+        let circles: Vec<usize> = (0..self.pairs.len()).filter(|&index| is_circle(&self.pairs[index])).collect();
+        let sizes: Vec<usize> = circles.iter().map(|&index| self.pairs[index].target.objects.len()).collect();
+        let n_ways = sizes.iter().try_fold(1, |n_ways: usize, &size| n_ways.checked_mul(size)).unwrap_or(usize::MAX);
+        if circles.len() < 2 || n_ways > MAX_WAYS {
+            return;
+        }
+        let set = |alignment: &mut Alignment, mut way: usize| {
+            for (&index, &size) in circles.iter().zip(&sizes) {
+                alignment.pairs[index].rotation = way % size;
+                way /= size;
+            }
+        };
+        let mut best = (common.count(&self.mapping()), None);
+        let before: Vec<usize> = circles.iter().map(|&index| self.pairs[index].rotation).collect();
+        for way in 0..n_ways {
+            set(self, way);
+            let n_common = common.count(&self.mapping());
+            if n_common > best.0 {
+                best = (n_common, Some(way));
+            }
+        }
+        match best.1 {
+            Some(way) => set(self, way),
+            None => circles.iter().zip(before).for_each(|(&index, rotation)| self.pairs[index].rotation = rotation),
+        }
     }
 
     /// Finds out where circles begin: where most of the particulars agree.

@@ -1,5 +1,6 @@
 //! What a comparison with a variant needs to know of a game.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,15 +16,15 @@ use super::prune::fluents;
 use crate::skeleton::{Colors, Name, Plain, Skeleton};
 use crate::sorts::Slot;
 
-/// Steps of refinement that say how much alike two names are.
-const N_HINTS: usize = 4;
+/// The steps of refinement after which names are compared to say how much alike they are.
+const HINTS: [usize; 7] = [1, 2, 3, 4, 6, 8, 12];
 
 /// One of the two games, with what the comparison needs of it.
 pub(crate) struct Side<'a> {
     pub(crate) program: &'a Program,
     pub(crate) abstraction: Abstraction,
     /// The colors of the names of the whole program, step by step.
-    hints: Vec<FxHashMap<Name, u64>>,
+    hints: OnceCell<Vec<FxHashMap<Name, u64>>>,
     /// The initial state, unless it is too large.
     pub(super) initial: Option<Vec<Term>>,
     /// What is listed, other than orders.
@@ -41,33 +42,60 @@ impl<'a> Side<'a> {
     }
 
     fn of_abstraction(program: &'a Program, abstraction: Abstraction) -> Side<'a> {
-        let naming = Plain { symbols: &program.symbols, sorts: &abstraction.sorts };
-        let all = (0..program.rules.len() as u32).map(RuleId);
-        let whole = Skeleton::new(program, all, &naming);
-        let mut colors = Colors::new(&whole, whole.kinds.clone());
-        let mut hints = Vec::new();
-        for _ in 0..N_HINTS {
-            colors = colors.refined(&whole);
-            hints.push(whole.names.iter().copied().zip(colors.names.iter().copied()).collect());
-        }
         let is_chain = |relation| abstraction.chains.iter().any(|chain| chain.relation == relation);
         let rules = abstraction.played.iter().map(|id| &program.rules[id.0 as usize]);
         let facts = rules.filter(|rule| is_fact(rule) && !is_chain(rule.head.relation()));
         let facts = facts.map(|rule| (rule.head.name, rule.head.args.clone())).collect();
-        Side { initial: initial(program), facts, hints, program, abstraction }
+        // Fluents that no rule asks for make no difference.
+        let is_asked_for = asked_for(program, &abstraction.played);
+        let initial = initial(program).map(|mut fluents| {
+            fluents.retain(|fluent| fluent.functor().is_some_and(|functor| is_asked_for.contains(&functor)));
+            fluents
+        });
+        Side { initial, facts, hints: OnceCell::new(), program, abstraction }
     }
 
     pub(super) fn chain(&self, relation: Relation) -> Option<&Chain> {
         self.abstraction.chains.iter().find(|chain| chain.relation == relation)
     }
 
-    /// How many steps of refinement two names have in common.
+    /// How much alike two names are in the whole games: first by what is said of them, then by their places in orders.
     pub(super) fn likeness(&self, name: u32, other: &Side, image: u32) -> u32 {
-        let (name, image) =
-            (self.abstraction.skeleton.names[name as usize], other.abstraction.skeleton.names[image as usize]);
+        let of = |side: &Side, name: u32| side.abstraction.skeleton.names[name as usize];
+        let (name, image) = (of(self, name), of(other, image));
         let alike =
             |(own, others): &(&FxHashMap<Name, u64>, &FxHashMap<Name, u64>)| own.get(&name) == others.get(&image);
-        self.hints.iter().zip(&other.hints).take_while(alike).count() as u32
+        let n_alike = self.hints().iter().zip(other.hints()).take_while(alike).count() as u32;
+        let in_place = match (self.place(name), other.place(image)) {
+            (Some(own), Some(others)) => 2 * u32::from(own.0 == others.0) + u32::from(own.1 == others.1),
+            _ => 0,
+        };
+        4 * n_alike + in_place
+    }
+
+    /// The place of an object in its order, from either end.
+    fn place(&self, name: Name) -> Option<(usize, usize)> {
+        let Name::Object(object, sort) = name else { return None };
+        let place = |chain: &Chain| chain.objects.iter().position(|&other| other == object);
+        let mut chains = self.abstraction.chains.iter().filter(|chain| chain.sort == sort);
+        chains.find_map(|chain| place(chain).map(|place| (place, chain.objects.len() - place)))
+    }
+
+    fn hints(&self) -> &[FxHashMap<Name, u64>] {
+        self.hints.get_or_init(|| {
+            let naming = Plain { symbols: &self.program.symbols, sorts: &self.abstraction.sorts };
+            let all = (0..self.program.rules.len() as u32).map(RuleId);
+            let whole = Skeleton::new(self.program, all, &naming);
+            let mut colors = Colors::new(&whole, whole.kinds.clone());
+            let mut hints = Vec::new();
+            for step in 1..=*HINTS.last().expect("not empty") {
+                colors = colors.refined(&whole);
+                if HINTS.contains(&step) {
+                    hints.push(whole.names.iter().copied().zip(colors.names.iter().copied()).collect());
+                }
+            }
+            hints
+        })
     }
 
     pub(super) fn word(&self, symbol: SymbolId) -> &str {
@@ -230,6 +258,22 @@ fn counted_along(rule: &Rule, counter: Relation) -> Option<Relation> {
     let (after, before) = (value(&rule.head.args[0])?, asked.args.first().and_then(value)?);
     let counts = asked.name == keyword::TRUE && step.args == [before, after] && step.args[0] != step.args[1];
     counts.then(|| step.relation())
+}
+
+/// The kinds of fluents that some rules ask for; all of them if a rule asks for any fluent.
+fn asked_for(program: &Program, rules: &[RuleId]) -> FxHashSet<Relation> {
+    let mut found = FxHashSet::default();
+    for id in rules {
+        program.rules[id.0 as usize].for_each_body_atom(|atom, _| {
+            if atom.name == keyword::TRUE {
+                match atom.args.first().map(Term::functor) {
+                    Some(Some(functor)) => found.extend([functor]),
+                    _ => found.extend(fluents(program)),
+                }
+            }
+        });
+    }
+    found
 }
 
 /// The initial state, in the order in which it is derived.
