@@ -5,6 +5,8 @@
 //! at every relation that never changes, whether its facts are listed or derived). A relation with a further argument
 //! may hold several orders, one for each value of that argument.
 
+use std::hash::Hash;
+
 use gdl::{Relation, TermId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -158,7 +160,7 @@ fn selected(fixed: &Static, position: usize) -> Vec<Order> {
 }
 
 /// The row or circle that a successor relation makes of its objects; `None` if it is no such relation.
-fn successor(pairs: impl Iterator<Item = (TermId, TermId)>) -> Option<(Vec<TermId>, bool)> {
+pub(crate) fn successor<T: Copy + Ord + Hash>(pairs: impl Iterator<Item = (T, T)>) -> Option<(Vec<T>, bool)> {
     let (mut next, mut previous) = (FxHashMap::default(), FxHashMap::default());
     for (one, other) in pairs {
         if one == other || next.insert(one, other).is_some() || previous.insert(other, one).is_some() {

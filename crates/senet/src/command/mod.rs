@@ -5,7 +5,9 @@ mod bench;
 mod check;
 mod explain;
 mod games;
+mod memory;
 mod perft;
+mod recognize;
 mod scramble;
 mod show;
 mod trace;
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Check(check::Check),
     Analyze(analyze::Analyze),
     Scramble(scramble::Scramble),
+    Recognize(recognize::Recognize),
+    Memory(memory::Memory),
     Watch(watch::Watch),
     Trace(trace::Trace),
     Perft(perft::Perft),
@@ -35,6 +39,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
+        Command::Recognize(arguments) => recognize::run(arguments),
+        Command::Memory(arguments) => memory::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
