@@ -164,6 +164,9 @@ fn quantities(
         let varying = (0..families[family].arity()).filter(|&position| families[family].domains[position].len() > 1);
         let others: Vec<usize> = varying.filter(|position| !exclusion.key.contains(position)).collect();
         let [value] = others[..] else { continue };
+        if exclusion.key.iter().any(|&position| board::are_alike(&families[family], position, value)) {
+            continue;
+        }
         let is_role = families[family].domains[value].iter().all(|value| universe.roles.contains(value));
         let order = board::best_order(universe, &families[family], value, orders);
         if let Some(order) = order.filter(|&order| !is_role && !orders[order].cyclic) {
