@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use gdl::datalog::Limits;
+use gdl::ground::GroundProgram;
 use gdl::program::Program;
 use gdl::symbol::Symbols;
 use gdl::{Domains, Relation, TermId};
@@ -18,6 +19,7 @@ use crate::prove;
 use crate::sample::{self, Mean, Samples};
 use crate::structure::board::{Board, Marker, MarkerName};
 use crate::structure::{self, Evidence, Structure, turn};
+use crate::symmetry::{self, Symmetry, SymmetryGroup};
 use crate::universe::{self, Circuit, Universe};
 
 /// How much an analysis may do. All limits are counts, so that results don't depend on the machine.
@@ -33,6 +35,8 @@ pub struct Settings {
     pub sample: sample::Budget,
     /// How much is tried to prove.
     pub prove: prove::Budget,
+    /// How much the search for symmetries may do.
+    pub symmetry: symmetry::Budget,
     /// How much an evaluation of the rules may do, where there is no network.
     pub limits: Limits,
 }
@@ -45,6 +49,7 @@ impl Default for Settings {
             ground: gdl::ground::Budget::default(),
             sample: sample::Budget::default(),
             prove: prove::Budget::default(),
+            symmetry: symmetry::Budget::default(),
             limits: Limits { work: 2_000_000_000, ..Limits::default() },
         }
     }
@@ -347,6 +352,40 @@ pub struct Numbers {
     pub first_move_advantage: Option<Estimate>,
 }
 
+/// The permutations of fluents, moves and roles under which the game stays the same.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SymmetryReport {
+    /// How many there are, the identity included; `None` if that was too much to find out.
+    pub order: Option<u128>,
+    /// The decimal logarithm of that number.
+    pub log10_order: Option<f64>,
+    /// How many of them fix the initial state.
+    pub order_fixing_initial: Option<u128>,
+    /// Some that generate all.
+    pub generators: Vec<GeneratorReport>,
+    /// Permutations that no sample refuted and nothing proved; they are not counted.
+    pub unproved: Vec<GeneratorReport>,
+    /// How many classes of fluents and of moves there are, up to symmetry.
+    pub classes: Option<(usize, usize)>,
+    /// Why there may be more.
+    pub stopped: Vec<String>,
+}
+
+/// A symmetry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeneratorReport {
+    /// What it does, in words.
+    pub name: String,
+    /// Why it is believed.
+    pub evidence: Evidence,
+    /// Whether the initial state is its own image.
+    pub fixes_initial: bool,
+    /// The names of the fluents that are moved, with their images; the first few, if they are many.
+    pub fluents: Vec<(String, String)>,
+    /// The roles that are moved, with their images.
+    pub roles: Vec<(String, String)>,
+}
+
 /// Everything that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
@@ -381,6 +420,8 @@ pub struct Analysis {
     pub moves_without_effect: Vec<String>,
     /// The relations.
     pub relations: Vec<RelationReport>,
+    /// Its symmetries, where the game could be grounded.
+    pub symmetries: Option<SymmetryReport>,
     /// What random matches are like.
     pub numbers: Numbers,
     /// What it is played on.
@@ -416,8 +457,10 @@ fn analyze_form(canonical: &Canonical, program: &Arc<Program>, settings: &Settin
         }
     };
     let structure = structure::find(&universe, circuit.as_ref(), &samples, &settings.prove);
-    Ok(Reporter { universe: &universe, circuit: circuit.as_ref(), samples: &samples, structure: &structure }
-        .report(canonical, no_network))
+    let reporter =
+        Reporter { universe: &universe, circuit: circuit.as_ref(), samples: &samples, structure: &structure };
+    let symmetries = reporter.symmetries(settings);
+    Ok(reporter.report(canonical, no_network, symmetries))
 }
 
 struct Reporter<'a> {
@@ -431,7 +474,12 @@ struct Reporter<'a> {
 const MAX_VALUES: usize = 100;
 
 impl Reporter<'_> {
-    fn report(&self, canonical: &Canonical, no_network: Option<String>) -> Analysis {
+    fn report(
+        &self,
+        canonical: &Canonical,
+        no_network: Option<String>,
+        symmetries: Option<SymmetryReport>,
+    ) -> Analysis {
         let (universe, structure) = (self.universe, self.structure);
         Analysis {
             fingerprint: canonical.fingerprint.to_string(),
@@ -449,6 +497,7 @@ impl Reporter<'_> {
             moves: self.moves(),
             moves_without_effect: structure.turns.without_effect.iter().map(|&chosen| self.move_name(chosen)).collect(),
             relations: self.relations(),
+            symmetries,
             numbers: self.numbers(),
             engine: Engine {
                 fluents: universe.fluents.len(),
@@ -459,6 +508,52 @@ impl Reporter<'_> {
                 no_proofs: structure.unproved.clone(),
                 log10_states: self.log10_states(),
             },
+        }
+    }
+
+    fn symmetries(&self, settings: &Settings) -> Option<SymmetryReport> {
+        let circuit = self.circuit?;
+        let Some(ground) = &circuit.ground else {
+            let stopped = vec!["the ground rules are too many to be kept".to_owned()];
+            return Some(SymmetryReport {
+                order: None,
+                log10_order: None,
+                order_fixing_initial: None,
+                generators: Vec::new(),
+                unproved: Vec::new(),
+                classes: None,
+                stopped,
+            });
+        };
+        let found = symmetry::find(ground, Some(&circuit.network), &settings.symmetry, settings.seed);
+        let report = |symmetry: &Symmetry| self.generator(ground, symmetry);
+        let classes = |orbits: Vec<u32>| orbits.iter().enumerate().filter(|&(at, &least)| at as u32 == least).count();
+        let group = found.group.as_ref();
+        Some(SymmetryReport {
+            order: group.and_then(SymmetryGroup::order),
+            log10_order: group.map(SymmetryGroup::log10_order),
+            order_fixing_initial: group.and_then(SymmetryGroup::order_fixing_initial),
+            generators: found.generators.iter().map(report).collect(),
+            unproved: found.unproved.iter().map(report).collect(),
+            classes: group.map(|group| (classes(group.fluent_orbits()), classes(group.move_orbits()))),
+            stopped: found.stopped.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    fn generator(&self, ground: &GroundProgram, symmetry: &Symmetry) -> GeneratorReport {
+        let moved = |images: &[u32], name: &dyn Fn(usize) -> String, limit: usize| {
+            let moved = images.iter().enumerate().filter(|&(at, &image)| at as u32 != image).take(limit);
+            moved.map(|(at, &image)| (name(at), name(image as usize))).collect()
+        };
+        GeneratorReport {
+            name: String::new(),
+            evidence: match symmetry.evidence {
+                symmetry::Evidence::Seen { states } => Evidence::Seen(states),
+                _ => Evidence::Proved,
+            },
+            fixes_initial: symmetry.fixes_initial,
+            fluents: moved(&symmetry.fluents, &|fluent| self.name(ground.fluents[fluent]), MAX_VALUES),
+            roles: moved(&symmetry.roles, &|role| self.role(role), usize::MAX),
         }
     }
 

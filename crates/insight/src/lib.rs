@@ -33,6 +33,7 @@ pub mod similar;
 mod skeleton;
 mod sorts;
 pub mod structure;
+pub mod symmetry;
 pub mod universe;
 pub mod variant;
 

@@ -9,9 +9,8 @@
 //! it proves holds for the least one, too.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
-use batsat::{BasicCallbacks, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, clause, lbool};
 use machine::network::{Gate, Wire};
 
 use crate::universe::Circuit;
@@ -21,13 +20,13 @@ use crate::universe::Circuit;
 pub struct Budget {
     /// Edges of a network that is looked at.
     pub edges: usize,
-    /// Decisions of the solver in all.
-    pub decisions: u64,
+    /// Literals that the solver may derive before it is asked the last question.
+    pub propagations: u64,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { edges: 400_000, decisions: 400_000 }
+        Budget { edges: 400_000, propagations: 40_000_000 }
     }
 }
 
@@ -49,19 +48,42 @@ pub struct Proof {
     pub at_least: bool,
 }
 
-/// Decisions of the solver for one claim.
+/// Decisions for one question, apart from one for each fluent and move.
 const DECISIONS: u64 = 5_000;
+/// Literals that the solver may derive for one question.
+const PROPAGATIONS: u64 = 1_500_000;
+/// Literals of the clauses that it may learn for one question: long clauses slow down all that follows.
+const LEARNED: u64 = 100_000;
+
+/// What is left for a question.
+struct Meter {
+    decisions_left: Cell<u64>,
+    learned_left: Cell<u64>,
+}
+
+impl Callbacks for Meter {
+    fn on_new_clause(&mut self, clause: &[Lit], kind: clause::Kind) {
+        if matches!(kind, clause::Kind::Learnt) {
+            self.learned_left.set(self.learned_left.get().saturating_sub(clause.len() as u64));
+        }
+    }
+
+    fn stop(&self) -> bool {
+        self.decisions_left.set(self.decisions_left.get().saturating_sub(1));
+        self.decisions_left.get() == 0 || self.learned_left.get() == 0
+    }
+}
 
 /// A game's circuit in a solver, with what was proved about it.
 pub struct Prover<'a> {
     circuit: &'a Circuit,
-    solver: Solver<BasicCallbacks>,
+    solver: Solver<Meter>,
     /// The literal of each gate, as far as it was needed.
     gates: Vec<Option<Lit>>,
     truth: Lit,
-    decisions_left: Rc<Cell<u64>>,
+    propagations: u64,
     /// What may be assumed of the current state.
-    known: Vec<Lit>,
+    known: Lit,
     /// Holds if every role makes one legal move, and the game is not over.
     playing: Lit,
 }
@@ -89,20 +111,15 @@ impl<'a> Prover<'a> {
         if edges > budget.edges {
             return Err(TooLarge { edges, limit: budget.edges });
         }
-        let decisions_left = Rc::new(Cell::new(budget.decisions));
-        let left = decisions_left.clone();
-        let mut callbacks = BasicCallbacks::new();
-        callbacks.set_stop(move || {
-            left.set(left.get().saturating_sub(1));
-            left.get() == 0
-        });
-        let mut solver = Solver::new(SolverOpts::default(), callbacks);
+        let mut solver =
+            Solver::new(SolverOpts::default(), Meter { decisions_left: Cell::new(0), learned_left: Cell::new(0) });
         let truth = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![truth]);
         let mut gates = vec![None; network.gates.len()];
         gates[0] = Some(!truth);
         let playing = Lit::new(solver.new_var(lbool::TRUE, false), true);
-        let mut prover = Prover { circuit, solver, gates, truth, decisions_left, known: Vec::new(), playing };
+        let mut prover =
+            Prover { circuit, solver, gates, truth, propagations: budget.propagations, known: truth, playing };
         for range in &network.moves_of {
             let mut moves = Vec::new();
             for chosen in range.clone() {
@@ -148,13 +165,13 @@ impl<'a> Prover<'a> {
         }
         // Step 2. Drop what does not follow, until all that is left does. (Asking for all claims at once takes the solver
         // far longer than asking for each.)
+        // One literal stands for all assumptions: the solver takes up each of those it is given anew for every question.
+        let mut assumed = self.all_assumed(claims.iter().map(|claim| claim.assumed));
         loop {
             let n_before = claims.len();
             let mut index = 0;
             while index < claims.len() {
-                let mut assumptions: Vec<Lit> = claims.iter().map(|claim| claim.assumed).collect();
-                assumptions.extend([self.playing, claims[index].violated]);
-                let answer = self.solve_within(&assumptions, DECISIONS);
+                let answer = self.solve_within(&[assumed, self.playing, claims[index].violated]);
                 if answer == lbool::FALSE {
                     index += 1;
                     continue;
@@ -168,14 +185,15 @@ impl<'a> Prover<'a> {
                         index = 0;
                     }
                 }
+                assumed = self.all_assumed(claims.iter().map(|claim| claim.assumed));
             }
             if claims.len() == n_before {
                 break;
             }
         }
         let mut proofs = vec![Proof { at_most: false, at_least: false }; groups.len()];
+        self.known = assumed;
         for claim in &claims {
-            self.known.push(claim.assumed);
             let proof = &mut proofs[claim.group];
             if claim.at_most { proof.at_most = true } else { proof.at_least = true }
         }
@@ -185,9 +203,8 @@ impl<'a> Prover<'a> {
     /// Whether no state can make a wire of each list true: `Some(true)` if that is proved, `Some(false)` if the solver has
     /// a state (which need not be reachable), `None` if it gave up. With `playing`, only states are meant in which the
     /// game goes on, with one legal move made by each role; without, moves must not be asked about.
-    pub fn impossible(&mut self, lists: &[&[Wire]], playing: bool, decisions: u64) -> Option<bool> {
-        let mut assumptions = self.known.clone();
-        assumptions.push(if playing { self.playing } else { !self.playing });
+    pub fn impossible(&mut self, lists: &[&[Wire]], playing: bool) -> Option<bool> {
+        let mut assumptions = vec![self.known, if playing { self.playing } else { !self.playing }];
         for list in lists {
             let mut literals: Vec<Lit> = list.iter().map(|&wire| self.literal(wire)).collect();
             if let [only] = literals[..] {
@@ -199,20 +216,36 @@ impl<'a> Prover<'a> {
                 assumptions.push(any);
             }
         }
-        let answer = self.solve_within(&assumptions, decisions);
+        let answer = self.solve_within(&assumptions);
         (answer != lbool::UNDEF).then_some(answer == lbool::FALSE)
     }
 
-    fn solve_within(&mut self, assumptions: &[Lit], decisions: u64) -> lbool {
-        let total = self.decisions_left.get();
-        let granted = total.min(decisions);
-        if granted == 0 {
-            return lbool::UNDEF;
+    /// Asks one question, in slices of the solver's work: it can be stopped by what it does, but not by what that costs.
+    fn solve_within(&mut self, assumptions: &[Lit]) -> lbool {
+        // A slice must be enough for a state as a whole, or the solver never gets to a contradiction.
+        let network = &self.circuit.network;
+        let slice = (network.fluents.len() + network.moves.len()) as u64 + 250;
+        let before = self.solver.num_propagations();
+        self.solver.cb_mut().learned_left.set(LEARNED);
+        for _ in 0..1 + DECISIONS / slice {
+            let spent = self.solver.num_propagations();
+            if spent > self.propagations || spent - before > PROPAGATIONS || self.solver.cb().learned_left.get() == 0 {
+                break;
+            }
+            self.solver.cb_mut().decisions_left.set(slice);
+            let answer = self.solver.solve_limited(assumptions);
+            if answer != lbool::UNDEF {
+                return answer;
+            }
         }
-        self.decisions_left.set(granted);
-        let answer = self.solver.solve_limited(assumptions);
-        self.decisions_left.set(total - (granted - self.decisions_left.get()));
-        answer
+        lbool::UNDEF
+    }
+
+    /// A literal that implies all of these.
+    fn all_assumed(&mut self, assumed: impl Iterator<Item = Lit>) -> Lit {
+        let all = self.free(false);
+        assumed.for_each(|one| self.clause(&[!all, one]));
+        all
     }
 
     /// A new literal. One that follows from others need not be decided.

@@ -224,6 +224,17 @@ impl Store {
         Ok(Some(game))
     }
 
+    /// Keeps what analysis found in a game, as JSON, in the names of the rules that are stored.
+    pub fn describe(&mut self, fingerprint: u128, structures: &str, symmetries: &str) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        transaction.execute(
+            "UPDATE games SET structures = ?2, symmetries = ?3 WHERE fingerprint = ?1",
+            params![bytes(fingerprint), structures, symmetries],
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
     /// The games that have one of the keys, each with the keys that it has, sorted by name and fingerprint.
     pub fn candidates(&self, keys: &[u64]) -> Result<Vec<(Entry, Vec<u64>)>, StoreError> {
         let mut statement = self.connection.prepare_cached(

@@ -251,14 +251,10 @@ fn reading(
         if !thing.is_empty() && !one_per_cell && !one_cell_each && !shared {
             continue;
         }
-        // Things on things are no board.
-        if let ([coordinate], [thing]) = (&coordinates[..], &thing[..]) {
-            let things = &family.domains[*thing];
-            let common = family.domains[*coordinate].iter().filter(|value| things.contains(value)).count();
-            let never_itself = family.arguments.iter().all(|arguments| arguments[*coordinate] != arguments[*thing]);
-            if common * 2 > family.domains[*coordinate].len() && never_itself {
-                continue;
-            }
+        if let ([coordinate], [thing]) = (&coordinates[..], &thing[..])
+            && are_alike(family, *coordinate, *thing)
+        {
+            continue;
         }
         // A number for each of some things that have no places is a quantity.
         let number = coordinates.len() == 1 && one_cell_each && !one_per_cell && all_ordered && !in_circle;
@@ -291,6 +287,13 @@ fn reading(
         }
         layer
     })
+}
+
+/// Whether two arguments hold the same things, but never the same one at once: things on things, say, which are no board.
+pub(super) fn are_alike(family: &Family, one: usize, other: usize) -> bool {
+    let common = family.domains[one].iter().filter(|value| family.domains[other].contains(value)).count();
+    let never_same = family.arguments.iter().all(|arguments| arguments[one] != arguments[other]);
+    common * 2 > family.domains[one].len() && never_same
 }
 
 /// The order that fits an argument best: it holds all values and as little else as possible; of equal ones, that which the

@@ -84,7 +84,9 @@ fn counter(
                 cyclic = true;
                 break;
             }
-            // A value that stays, or leads back into the middle, makes no counter.
+            // The last value may stay.
+            Some(following) if following == at && values.len() > 2 => break,
+            // A value that leads back into the middle makes no counter.
             Some(following) if values.contains(&following) => return None,
             Some(following) => values.push(following),
             None => break,

@@ -164,6 +164,9 @@ fn quantities(
         let varying = (0..families[family].arity()).filter(|&position| families[family].domains[position].len() > 1);
         let others: Vec<usize> = varying.filter(|position| !exclusion.key.contains(position)).collect();
         let [value] = others[..] else { continue };
+        if exclusion.key.iter().any(|&position| board::are_alike(&families[family], position, value)) {
+            continue;
+        }
         let is_role = families[family].domains[value].iter().all(|value| universe.roles.contains(value));
         let order = board::best_order(universe, &families[family], value, orders);
         if let Some(order) = order.filter(|&order| !is_role && !orders[order].cyclic) {
@@ -185,9 +188,6 @@ fn always_changes(family: &Family, samples: &Samples) -> bool {
     });
     ends && ever
 }
-
-/// Decisions of the solver for one question.
-const DECISIONS: u64 = 5_000;
 
 struct Proving<'a> {
     universe: &'a Universe,
@@ -251,7 +251,7 @@ impl Proving<'_> {
             let members = &structure.families[*family].members;
             let ends = |&member: &u32| {
                 let (now, next) = (self.circuit.fluents[member as usize], self.circuit.next[member as usize]);
-                self.prover.impossible(&[&[now], &[next]], true, DECISIONS) == Some(true)
+                self.prover.impossible(&[&[now], &[next]], true) == Some(true)
             };
             if members.iter().all(ends) {
                 *evidence = Evidence::Proved;
@@ -274,7 +274,7 @@ impl Proving<'_> {
             Kind::Single => true,
             Kind::TurnTaking => (0..busy.len()).all(|one| {
                 (one + 1..busy.len())
-                    .all(|other| self.prover.impossible(&[&busy[one], &busy[other]], true, DECISIONS) == Some(true))
+                    .all(|other| self.prover.impossible(&[&busy[one], &busy[other]], true) == Some(true))
             }),
             // Every role has a move that is not idle: always, if no idle move exists.
             Kind::Simultaneous => structure.turns.idle.iter().all(Vec::is_empty),
@@ -294,8 +294,7 @@ impl Proving<'_> {
             let mut pairs = pairs.chain(last);
             let follows = pairs.all(|(one, other)| {
                 let (before, after) = (now[one as usize], next[other as usize]);
-                before == after
-                    || self.prover.impossible(&[&[before], &[after.inverted()]], true, DECISIONS) == Some(true)
+                before == after || self.prover.impossible(&[&[before], &[after.inverted()]], true) == Some(true)
             });
             if follows {
                 *evidence = Evidence::Proved;
@@ -313,7 +312,7 @@ impl Proving<'_> {
             };
             for value in candidates {
                 let holds = self.circuit.fluents[value as usize];
-                if self.prover.impossible(&[&[holds], &[terminal.inverted()]], false, DECISIONS) == Some(true) {
+                if self.prover.impossible(&[&[holds], &[terminal.inverted()]], false) == Some(true) {
                     (counter.limit, *limit) = (Some(value), Some(Evidence::Proved));
                     break;
                 }
@@ -327,7 +326,7 @@ impl Proving<'_> {
         let goals_of = |role: u32| network.goals.iter().filter(move |goal| goal.0 == role);
         let mut impossible = |wires: &[Wire]| {
             let lists: Vec<&[Wire]> = wires.iter().map(std::slice::from_ref).collect();
-            self.prover.impossible(&lists, false, DECISIONS) == Some(true)
+            self.prover.impossible(&lists, false) == Some(true)
         };
         let teams = structure.outcomes.teams.iter().filter(|team| team.len() > 1).all(|team| {
             team[1..].iter().all(|&other| {

@@ -105,6 +105,12 @@ impl Lanes {
         self.values[1 + fluent as usize]
     }
 
+    /// Sets the lanes in which a fluent holds.
+    pub fn set_fluent(&mut self, fluent: u32, which: Vector) {
+        self.visited = None;
+        self.values[1 + fluent as usize] = which;
+    }
+
     /// Evaluates legality and the end of the game in every lane's current state.
     pub fn evaluate(&mut self) {
         let compiled = self.compiled.clone();

@@ -1,0 +1,112 @@
+//! Sampled states, to refute what is no symmetry before anybody tries to prove it.
+
+use std::sync::Arc;
+
+use machine::lanes::{self, LANES, Lanes, Vector};
+use machine::network::{Network, Wire};
+
+use super::Action;
+
+/// States of random play, 512 at a time, with all that the network says about them.
+pub(super) struct Samples {
+    lanes: Lanes,
+    batches: Vec<Batch>,
+}
+
+struct Batch {
+    fluents: Vec<Vector>,
+    legal: Vec<Vector>,
+    terminal: Vector,
+    goals: Vec<Vector>,
+    made: Vec<Vector>,
+    /// Where every role makes a legal move; elsewhere there is no next state.
+    goes_on: Vector,
+    next: Vec<Vector>,
+}
+
+impl Samples {
+    /// Plays random matches and keeps `n_batches` batches of states, with twice as many moves between two of them as
+    /// before: many early states and some late ones.
+    pub(super) fn new(network: &Arc<Network>, n_batches: u32, seed: u64) -> Samples {
+        let compiled = lanes::Compiled::new(network.clone());
+        let mut player = Lanes::new(compiled.clone());
+        let mut lanes = Lanes::new(compiled);
+        let (mut random, mut plies) = (lanes::random(seed), [0; LANES]);
+        let first_move = 1 + network.fluents.len() as u32;
+        let mut batches = Vec::with_capacity(n_batches as usize);
+        for number in 0..n_batches {
+            player.playouts(&mut random, &mut plies, 1000, (LANES as u64) << number.min(10));
+            let fluents: Vec<Vector> = (0..network.fluents.len() as u32).map(|fluent| player.fluent(fluent)).collect();
+            // The moves that lead on from here stay set.
+            player.playouts(&mut random, &mut plies, 1000, 1);
+            let made = (0..network.moves.len() as u32).map(|chosen| player.lanes_where(Wire::of(first_move + chosen)));
+            batches.push(Batch::new(&mut lanes, network, fluents, made.collect()));
+        }
+        Samples { lanes, batches }
+    }
+
+    /// How many states there are.
+    pub(super) fn n_states(&self) -> u64 {
+        (self.batches.len() * LANES) as u64
+    }
+
+    /// Whether some sampled state shows that this is no symmetry.
+    pub(super) fn refute(&mut self, network: &Network, action: &Action) -> bool {
+        let lanes = &mut self.lanes;
+        let there = |fluent: u32| action.fluent(fluent);
+        self.batches.iter().any(|batch| {
+            // Step 1. The image of the batch.
+            let mut fluents = vec![Vector::ZERO; batch.fluents.len()];
+            let mut next = fluents.clone();
+            for fluent in 0..batch.fluents.len() {
+                let (to, flipped) = there(fluent as u32);
+                let flip = |value: Vector| if flipped { !value } else { value };
+                fluents[to as usize] = flip(batch.fluents[fluent]);
+                next[to as usize] = flip(batch.next[fluent]);
+            }
+            let mut made = vec![Vector::ZERO; batch.made.len()];
+            let mut legal = made.clone();
+            for (chosen, &to) in action.moves.iter().enumerate() {
+                made[to as usize] = batch.made[chosen];
+                legal[to as usize] = batch.legal[chosen];
+            }
+            // Step 2. What the network says about it.
+            let image = Batch::new(lanes, network, fluents, made);
+            let goals = network.goals.iter().zip(&batch.goals).all(|(&(role, value, _), &here)| {
+                let to = action.roles[role as usize];
+                let there = network.goals.iter().position(|goal| (goal.0, goal.1) == (to, value));
+                there.map_or(Vector::ZERO, |there| image.goals[there]) == here
+            });
+            let next_differs = || {
+                let differs = |(a, b): (&Vector, &Vector)| !((*a ^ *b) & batch.goes_on).is_zero();
+                image.next.iter().zip(&next).any(differs)
+            };
+            image.terminal != batch.terminal
+                || image.legal != legal
+                || !goals
+                || image.goes_on != batch.goes_on
+                || next_differs()
+        })
+    }
+}
+
+impl Batch {
+    fn new(lanes: &mut Lanes, network: &Network, fluents: Vec<Vector>, made: Vec<Vector>) -> Batch {
+        fluents.iter().enumerate().for_each(|(fluent, &which)| lanes.set_fluent(fluent as u32, which));
+        made.iter().enumerate().for_each(|(chosen, &which)| lanes.set_move(chosen as u32, which));
+        lanes.evaluate();
+        lanes.evaluate_goals();
+        let legal: Vec<Vector> = network.legal.iter().map(|&wire| lanes.lanes_where(wire)).collect();
+        let terminal = lanes.lanes_where(network.terminal);
+        let goals = network.goals.iter().map(|&(_, _, wire)| lanes.lanes_where(wire)).collect();
+        let mut goes_on = Vector::ONES;
+        for range in &network.moves_of {
+            let any =
+                range.clone().fold(Vector::ZERO, |any, chosen| any | (made[chosen as usize] & legal[chosen as usize]));
+            goes_on = goes_on & any;
+        }
+        lanes.advance();
+        let next = (0..network.fluents.len() as u32).map(|fluent| lanes.fluent(fluent)).collect();
+        Batch { fluents, legal, terminal, goals, made, goes_on, next }
+    }
+}
