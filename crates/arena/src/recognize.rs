@@ -8,7 +8,7 @@ use gdl::{Program, Source};
 use insight::canonical::{BUDGET, Canonical, canonical, isomorphism};
 use insight::mapping::Mapping;
 use insight::similar::{self, Form, Similarity, Sketch};
-use insight::variant::{self, Subject, Transformation, Variant};
+use insight::variant::{self, Subject, Variant};
 
 use crate::store::{Entry, Game, Index, Remembered, Store, StoreError};
 
@@ -68,9 +68,7 @@ pub struct Related {
     /// Its rules.
     pub program: Program,
     /// How it becomes the new one.
-    pub transformations: Vec<Transformation>,
-    /// What its names have become.
-    pub mapping: Mapping,
+    pub variant: Variant,
 }
 
 /// A similar game.
@@ -137,17 +135,16 @@ fn same(store: &Store, met: &Met) -> Result<Option<Known>, StoreError> {
 }
 
 fn variants(store: &Store, met: &Met) -> Result<Vec<Related>, StoreError> {
-    let mut found = Vec::new();
+    let mut found: Vec<Related> = Vec::new();
     for (of, shared) in store.candidates(&met.subject.keys().wanted())?.into_iter().take(MAX_CANDIDATES) {
         let Some(game) = store.find(of.fingerprint)? else { continue };
         let program = read(&game);
         let source = Subject::source(&program, &shared);
-        if let Some(Variant { transformations, mapping }) = variant::find(&source, &met.subject, None) {
-            found.push(Related { of, program, transformations, mapping });
-        }
+        let variant = variant::find(&source, &met.subject, None);
+        found.extend(variant.map(|variant| Related { of, program, variant }));
     }
     // Candidates come sorted by name, and sorting keeps the order of equals.
-    found.sort_by_key(|related| related.transformations.len());
+    found.sort_by_key(|related| related.variant.transformations.len());
     Ok(found)
 }
 

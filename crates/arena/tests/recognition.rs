@@ -69,7 +69,8 @@ fn variants_come_with_their_differences_the_fewest_first() {
     let met = meet(scrambled(&inverted, 1));
     let classes = |store: &Store| -> Vec<(String, Vec<Class>)> {
         let Recognition::Variants(found) = recognize(store, &met).expect("read") else { panic!("no variants") };
-        let classes = |related: &arena::Related| related.transformations.iter().map(|change| change.class).collect();
+        let classes =
+            |related: &arena::Related| related.variant.transformations.iter().map(|change| change.class).collect();
         found.iter().map(|related| (related.of.name.clone(), classes(related))).collect()
     };
     let far = ("hex-7".to_owned(), vec![Class::BoardSize, Class::InvertedGoal]);

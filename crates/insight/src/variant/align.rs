@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::abstraction::{Chain, Reading};
 use super::differences::Differences;
 use super::side::Side;
-use super::{Class, Transformation, Variant};
+use super::{Class, OrderPair, Transformation, Variant};
 use crate::isomorphism;
 use crate::mapping::Mapping;
 use crate::skeleton::Name;
@@ -39,6 +39,17 @@ impl Pair<'_> {
     /// Whether one of them is longer.
     pub(super) fn is_resized(&self) -> bool {
         self.source.objects.len() != self.target.objects.len()
+    }
+
+    fn to_public(&self) -> OrderPair {
+        let mut target = self.target.objects.clone();
+        target.rotate_left(self.rotation);
+        OrderPair {
+            relations: (self.source.relation, self.target.relation),
+            source: self.source.objects.clone(),
+            target,
+            is_dimension: self.is_dimension,
+        }
     }
 
     /// The objects that correspond to each other. Places on a board are counted from the nearer end, others from the
@@ -108,7 +119,8 @@ pub(super) fn align(
         let details = vec![format!("`{}` instead of `{}`", target.word(assigned), source.word(learned))];
         transformations.push(Transformation { class: Class::SwitchedRole, details });
     }
-    Some(Variant { transformations, mapping })
+    let orders = alignment.pairs.iter().map(Pair::to_public).collect();
+    Some(Variant { transformations, mapping, orders })
 }
 
 /// Finds images for the objects that only the initial states speak of: the heaps of Nim, say. Those of which the same is

@@ -1,4 +1,31 @@
 //! Variants: games that are the same but for particulars, such as the size of the board.
+//!
+//! Kuhlmann (2010) stores for each game all variants that he can think of, and compares a new game with each of them. Here
+//! the particulars are taken out of both games ([`abstraction`]): the initial state, the lengths of orders, goal values. Games
+//! with equal abstractions are variants of each other, by whatever differences together, and numbers made from abstractions
+//! are keys by which a thousand games are searched at once ([`Keys`]). [`find`] then aligns two games ([`align`]), name by name
+//! and along their orders, and says in what they differ ([`differences`]).
+//!
+//! ```
+//! use insight::variant::{Class, Subject, find};
+//!
+//! let race = |rest: &str| {
+//!     let rules = format!(
+//!         "(role a) (role b) (init (at a 1)) (init (at b 1)) (up 1 2) (up 2 3) {rest}
+//!          (<= (legal ?r go) (role ?r)) (<= (legal ?r stay) (role ?r))
+//!          (<= (next (at ?r ?y)) (does ?r go) (true (at ?r ?x)) (up ?x ?y))
+//!          (<= (next (at ?r ?x)) (does ?r stay) (true (at ?r ?x)))
+//!          (<= terminal (true (at ?r ?x)) (last ?x))
+//!          (<= (goal ?r 100) (true (at ?r ?x)) (last ?x))
+//!          (<= (goal ?r 0) (true (at ?r ?x)) (not (last ?x)))"
+//!     );
+//!     Subject::new(&gdl::read("race.kif", rules.as_bytes()).program)
+//! };
+//! let (short, long) = (race("(last 3)"), race("(up 3 4) (up 4 5) (last 5)"));
+//! let variant = find(&short, &long, None).expect("the same race");
+//! assert_eq!(variant.transformations[0].class, Class::Range);
+//! assert_eq!(variant.transformations[0].details, ["order `up` lengthened from 3 to 5 objects"]);
+//! ```
 
 pub(crate) mod abstraction;
 pub(crate) mod align;
@@ -102,6 +129,21 @@ pub struct Variant {
     pub transformations: Vec<Transformation>,
     /// What the names of the one are in the other.
     pub mapping: Mapping,
+    /// The orders that are listed fact by fact in both, whatever their lengths.
+    pub orders: Vec<OrderPair>,
+}
+
+/// Two orders that correspond to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderPair {
+    /// The relations that list them.
+    pub relations: (Relation, Relation),
+    /// The objects of the first, in order.
+    pub source: Vec<SymbolId>,
+    /// The objects of the second, in order. A circle begins with what the first object of the other one corresponds to.
+    pub target: Vec<SymbolId>,
+    /// Whether it is a dimension of a board.
+    pub is_dimension: bool,
 }
 
 /// A game, ready to be compared with its variants.

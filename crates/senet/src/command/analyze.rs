@@ -338,7 +338,10 @@ fn symmetries(text: &mut String, analysis: &Analysis) -> std::fmt::Result {
     if let Some((fluents, moves)) = symmetries.classes {
         writeln!(text, "  up to symmetry there are {fluents} fluents and {moves} moves")?;
     }
-    symmetries.unproved.iter().try_for_each(|other| writeln!(text, "  perhaps also {} ({})", other.name, why(other.evidence)))?;
+    symmetries
+        .unproved
+        .iter()
+        .try_for_each(|other| writeln!(text, "  perhaps also {} ({})", other.name, why(other.evidence)))?;
     symmetries.stopped.iter().try_for_each(|reason| writeln!(text, "  perhaps more: {reason}"))
 }
 

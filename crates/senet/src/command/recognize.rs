@@ -89,14 +89,15 @@ fn report(out: &mut impl Write, name: &str, met: &Met, found: &Recognition, rule
         }
         Recognition::Variants(all) => {
             for related in all.iter().take(MAX_GAMES) {
-                let classes: Vec<&str> = related.transformations.iter().map(|change| change.class.name()).collect();
+                let classes: Vec<&str> =
+                    related.variant.transformations.iter().map(|change| change.class.name()).collect();
                 writeln!(out, "`{name}` is a variant of `{}`: {}.", related.of.name, classes.join(" + "))?;
-                for change in &related.transformations {
+                for change in &related.variant.transformations {
                     let what = change.class.name();
                     let details = change.details.iter().map(|detail| format!("  {what}: {detail}"));
                     details.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
                 }
-                table(out, &related.of, name, &related.mapping, &related.program, &met.program)?;
+                table(out, &related.of, name, &related.variant.mapping, &related.program, &met.program)?;
             }
             let others = all[all.len() - rest(all.len())..].iter();
             list(out, "It is a variant of", others.map(|related| related.of.name.as_str()))
@@ -206,8 +207,8 @@ fn to_json(name: &str, met: &Met, found: &Recognition, rules: &Rules, is_new: bo
         let change = |change: &insight::variant::Transformation| json!({ "class": change.class.name(), "details": change.details });
         json!({
             "of": of(&related.of),
-            "differences": related.transformations.iter().map(change).collect::<Vec<_>>(),
-            "mapping": mapping(&related.mapping, &related.program),
+            "differences": related.variant.transformations.iter().map(change).collect::<Vec<_>>(),
+            "mapping": mapping(&related.variant.mapping, &related.program),
         })
     };
     let line = |rule: &gdl::program::RuleId| {
