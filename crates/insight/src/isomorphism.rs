@@ -4,12 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::skeleton::{Colors, Skeleton, mix};
 
-/// Enough for any game that we have met, in refinements.
-pub(crate) const BUDGET: u32 = 2_000;
-
-/// Rounds of refinement after which names that are still alike are taken to be so. Stable colors come much sooner unless a
-/// game has very long chains.
-const N_ROUNDS: usize = 1_000;
+/// Enough for any game that we have met, in rules and names that are colored.
+pub(crate) const BUDGET: u64 = 4_000_000;
 
 /// The most mappings that are returned.
 const MAX_FOUND: usize = 16;
@@ -24,50 +20,35 @@ pub(crate) fn find(
     target: &Skeleton,
     fixed: Option<(u32, u32)>,
     likeness: impl Fn(u32, u32) -> u32,
-    budget: u32,
+    budget: &mut u64,
 ) -> Vec<Vec<u32>> {
     if source.names.len() != target.names.len() || source.rules.len() != target.rules.len() {
         return Vec::new();
     }
     let mut search = Search { source, target, likeness, budget };
-    let (source_colors, target_colors) = match fixed {
-        Some((name, image)) => {
-            (individualized(source, &source.kinds, name), individualized(target, &target.kinds, image))
-        }
-        None => {
-            let stable = |skeleton: &Skeleton| Colors::stable(skeleton, skeleton.kinds.clone(), N_ROUNDS).names;
-            (stable(source), stable(target))
-        }
-    };
+    let (names, images) = fixed.map_or((None, None), |(name, image)| (Some(name), Some(image)));
     let mut choices = Vec::new();
+    let colors = search.colors(&source.kinds, names, &target.kinds, images);
     let mut found: Vec<Vec<u32>> =
-        search.extend(source_colors, target_colors, Some(&mut choices)).into_iter().collect();
+        colors.and_then(|(from, to)| search.extend(from, to, Some(&mut choices))).into_iter().collect();
     // Early decisions matter most; they were noted last.
     for Choice { source: colors, target: images, name, others } in choices.into_iter().rev() {
         for image in others {
             if found.len() == MAX_FOUND {
                 return found;
             }
-            search.budget = search.budget.saturating_sub(1);
-            let (from, to) = (individualized(source, &colors, name), individualized(target, &images, image));
-            found.extend(search.extend(from, to, None));
+            let refined = search.colors(&colors, Some(name), &images, Some(image));
+            found.extend(refined.and_then(|(from, to)| search.extend(from, to, None)));
         }
     }
     found
-}
-
-/// The stable colors after one name was given a color of its own.
-fn individualized(skeleton: &Skeleton, colors: &[u64], name: u32) -> Vec<u64> {
-    let mut colors = colors.to_vec();
-    colors[name as usize] = mix(colors[name as usize], 1);
-    Colors::stable(skeleton, colors, N_ROUNDS).names
 }
 
 struct Search<'a, L> {
     source: &'a Skeleton,
     target: &'a Skeleton,
     likeness: L,
-    budget: u32,
+    budget: &'a mut u64,
 }
 
 /// A name that could become several others.
@@ -81,8 +62,8 @@ struct Choice {
 }
 
 impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
-    /// Looks for a mapping that keeps stable colors, and notes what it chose. The depth of the recursion is within the
-    /// budget.
+    /// Looks for a mapping that keeps stable colors, and notes what it chose. The depth of the recursion is at
+    /// most the number of names.
     fn extend(
         &mut self,
         source: Vec<u64>,
@@ -107,9 +88,7 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
         let mut images = to.clone();
         images.sort_by_key(|&image| (std::cmp::Reverse((self.likeness)(name, image)), image));
         for (index, &image) in images.iter().enumerate() {
-            self.budget = self.budget.checked_sub(1)?;
-            let (one, other) =
-                (individualized(self.source, &source, name), individualized(self.target, &target, image));
+            let (one, other) = self.colors(&source, Some(name), &target, Some(image))?;
             if let Some(found) = self.extend(one, other, choices.as_deref_mut()) {
                 let others = images.split_off(index + 1);
                 if let Some(choices) = choices {
@@ -119,6 +98,24 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
             }
         }
         None
+    }
+
+    /// The stable colors of both games after a name of each was given a color of its own; `None` if the budget is spent.
+    fn colors(
+        &mut self,
+        source: &[u64],
+        name: Option<u32>,
+        target: &[u64],
+        image: Option<u32>,
+    ) -> Option<(Vec<u64>, Vec<u64>)> {
+        let mut stable = |skeleton: &Skeleton, colors: &[u64], name: Option<u32>| {
+            let mut colors = colors.to_vec();
+            if let Some(name) = name {
+                colors[name as usize] = mix(colors[name as usize], 1);
+            }
+            Some(Colors::stable(skeleton, colors, self.budget)?.names)
+        };
+        Some((stable(self.source, source, name)?, stable(self.target, target, image)?))
     }
 
     /// Whether the mapping makes the rules equal.

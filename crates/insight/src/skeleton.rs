@@ -350,19 +350,34 @@ impl Colors {
         Colors::new(skeleton, names)
     }
 
-    /// Refines until no more names are told apart, `n_rounds` times at most.
-    pub(crate) fn stable(skeleton: &Skeleton, names: Vec<u64>, n_rounds: usize) -> Colors {
+    /// Refines until no more names are told apart. Each step costs as much of the budget as there are rules and names;
+    /// `None` if it is spent.
+    pub(crate) fn stable(skeleton: &Skeleton, names: Vec<u64>, budget: &mut u64) -> Option<Colors> {
         let mut colors = Colors::new(skeleton, names);
-        let mut n_colors = count(&colors.names);
+        loop {
+            *budget = budget.checked_sub((skeleton.rules.len() + skeleton.names.len()) as u64)?;
+            if !colors.refine(skeleton) {
+                return Some(colors);
+            }
+        }
+    }
+
+    /// Refines until no more names are told apart, `n_rounds` times at most.
+    pub(crate) fn almost_stable(skeleton: &Skeleton, n_rounds: usize) -> Colors {
+        let mut colors = Colors::new(skeleton, skeleton.kinds.clone());
         for _ in 0..n_rounds {
-            colors = colors.refined(skeleton);
-            let n_now = count(&colors.names);
-            if n_now == n_colors {
+            if !colors.refine(skeleton) {
                 break;
             }
-            n_colors = n_now;
         }
         colors
+    }
+
+    /// Makes one step of refinement, and says whether more names are told apart.
+    fn refine(&mut self, skeleton: &Skeleton) -> bool {
+        let before = count(&self.names);
+        *self = self.refined(skeleton);
+        count(&self.names) > before
     }
 
     /// A number for the whole.
@@ -392,11 +407,17 @@ pub(crate) fn rule_color(rule: &Shape, names: &[u64]) -> u64 {
     mix(node_color(&rule.head, names, &vars), body)
 }
 
+/// The most rounds in which a rule's variables are told apart; paths through sixty variables need as many.
+const MAX_VARIABLE_ROUNDS: usize = 32;
+
 /// The colors of a rule's variables, refined until no more of them are told apart.
 fn variable_colors(rule: &Shape, names: &[u64]) -> Vec<u64> {
     let mut vars = vec![VARIABLE; rule.n_vars as usize];
     let mut n_colors = 1;
-    while n_colors < vars.len() {
+    for _ in 0..MAX_VARIABLE_ROUNDS {
+        if n_colors >= vars.len() {
+            break;
+        }
         let mut sums = vec![0u64; vars.len()];
         let mut visit = |var: u32, context: u64| sums[var as usize] = sums[var as usize].wrapping_add(context);
         contexts(&rule.head, mix(HEAD, node_color(&rule.head, names, &vars)), names, &vars, &mut visit);

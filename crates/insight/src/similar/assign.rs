@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::weight;
 use crate::skeleton::{Colors, Name, Node, Shape, Skeleton, mix, node_color, rule_color};
@@ -180,47 +180,49 @@ impl<'a> Search<'a> {
     fn improve(&mut self) {
         let kinds = |skeleton: &Skeleton| Colors::new(skeleton, skeleton.kinds.clone()).rules;
         let (from, to) = (kinds(self.source), kinds(self.target));
-        let mut score = self.score();
-        let mut matches = self.matches();
-        let mut taken: Vec<bool> = vec![false; self.target.rules.len()];
-        matches.iter().flatten().for_each(|&rule| taken[rule] = true);
-        for one in 0..self.source.rules.len() {
-            for other in 0..self.target.rules.len() {
-                // Each attempt costs as much as many comparisons, since all rules are matched anew.
-                if matches[one].is_some() || taken[other] || from[one] != to[other] || self.budget < 50 {
+        let mut alike: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+        to.iter().enumerate().for_each(|(rule, &color)| alike.entry(color).or_default().push(rule));
+        let fixed = Search::new(self.source, self.target, 0);
+        let nothing = Known { image: &fixed.image, origin: &fixed.origin };
+        let taken = |matches: &[Option<usize>]| matches.iter().flatten().copied().collect::<FxHashSet<usize>>();
+        let (mut matches, mut score) = (self.matches(), self.score());
+        let mut is_taken = taken(&matches);
+        for (one, color) in from.iter().enumerate() {
+            for &other in alike.get(color).map_or(&[][..], Vec::as_slice) {
+                if matches[one].is_some() || is_taken.contains(&other) {
                     continue;
                 }
-                self.budget -= 50;
-                let fixed = Search::new(self.source, self.target, 0);
-                let nothing = Known { image: &fixed.image, origin: &fixed.origin };
+                // Each attempt costs as much as many comparisons, since all rules are matched anew.
+                let Some(budget) = self.budget.checked_sub(50) else { return };
+                self.budget = budget;
                 let rules = (&self.source.rules[one], &self.target.rules[other]);
                 let Some(wanted) = unify(rules.0, rules.1, self.source, self.target, &nothing) else { continue };
                 let before = (self.image.clone(), self.origin.clone());
-                for (name, image) in wanted {
-                    // What had the image before gets what the name had, so that both stay assigned.
-                    let (old_image, old_name) = (self.image[name as usize], self.origin[image as usize]);
-                    if old_image == Some(image) {
-                        continue;
-                    }
-                    if let Some(old_name) = old_name {
-                        self.image[old_name as usize] = old_image;
-                    }
-                    if let Some(old_image) = old_image {
-                        self.origin[old_image as usize] = old_name;
-                    }
-                    (self.image[name as usize], self.origin[image as usize]) = (Some(image), Some(name));
-                }
+                wanted.into_iter().for_each(|(name, image)| self.exchange(name, image));
                 let now = self.score();
                 if now > score {
-                    score = now;
-                    matches = self.matches();
-                    taken.fill(false);
-                    matches.iter().flatten().for_each(|&rule| taken[rule] = true);
+                    (score, matches) = (now, self.matches());
+                    is_taken = taken(&matches);
                 } else {
                     (self.image, self.origin) = before;
                 }
             }
         }
+    }
+
+    /// Assigns a name. What had the image before gets what the name had, so that both stay assigned.
+    fn exchange(&mut self, name: u32, image: u32) {
+        let (old_image, old_name) = (self.image[name as usize], self.origin[image as usize]);
+        if old_image == Some(image) {
+            return;
+        }
+        if let Some(old_name) = old_name {
+            self.image[old_name as usize] = old_image;
+        }
+        if let Some(old_image) = old_image {
+            self.origin[old_image as usize] = old_name;
+        }
+        (self.image[name as usize], self.origin[image as usize]) = (Some(image), Some(name));
     }
 }
 

@@ -211,7 +211,7 @@ impl Abstraction {
 
     /// A number that equal abstractions share.
     pub(crate) fn key(&self) -> u64 {
-        Colors::stable(&self.skeleton, self.skeleton.kinds.clone(), N_ROUNDS).key()
+        Colors::almost_stable(&self.skeleton, N_ROUNDS).key()
     }
 }
 

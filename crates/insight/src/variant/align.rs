@@ -85,6 +85,7 @@ pub(super) fn align(
         |side: &Side, role| side.abstraction.skeleton.number(Name::Object(role, side.abstraction.sorts.of(ROLES)));
     let mut fixed = roles.and_then(|(learned, assigned)| Some((role(source, learned)?, role(target, assigned)?)));
     let common = Common::new(source, target);
+    let mut budget = isomorphism::BUDGET;
     let mut best: Option<(usize, Vec<u32>, Alignment)> = None;
     for _ in 0..MAX_SEARCHES {
         let known = best.as_ref().map(|(_, image, _)| image.clone());
@@ -92,9 +93,9 @@ pub(super) fn align(
             Some(known) if known[name as usize] == image => u32::MAX,
             _ => source.likeness(name, target, image),
         };
-        let mut images = isomorphism::find(&from.skeleton, &to.skeleton, fixed, likeness, isomorphism::BUDGET);
+        let mut images = isomorphism::find(&from.skeleton, &to.skeleton, fixed, likeness, &mut budget);
         if images.is_empty() && fixed.take().is_some() {
-            images = isomorphism::find(&from.skeleton, &to.skeleton, None, likeness, isomorphism::BUDGET);
+            images = isomorphism::find(&from.skeleton, &to.skeleton, None, likeness, &mut budget);
         }
         let before = best.as_ref().map(|(score, ..)| *score);
         for image in images {

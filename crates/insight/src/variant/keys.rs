@@ -7,8 +7,15 @@ use super::abstraction::{Abstraction, Reading};
 use super::prune::{Removal, fluents, without};
 use crate::skeleton::mix;
 
-/// The most kinds of fluents that are left out on trial, one at a time.
+/// The most kinds of fluents that are left out on trial, one at a time; of games with very many rules, fewer.
 const MAX_FEATURES: usize = 32;
+const MAX_FEATURES_BY_RULES: usize = 100_000;
+
+/// The kinds of fluents that are left out on trial.
+fn features(program: &Program) -> impl Iterator<Item = Relation> {
+    let n_features = MAX_FEATURES.min(MAX_FEATURES_BY_RULES / program.rules.len().max(1));
+    fluents(program).into_iter().take(n_features)
+}
 
 /// Numbers that a game shares with its variants, and hardly ever with another game.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +47,7 @@ impl Keys {
     pub(crate) fn new(program: &Program) -> Keys {
         let (whole, contracted) = keys(program);
         let mut reduced: Vec<Reduced> = Vec::new();
-        for functor in fluents(program).into_iter().take(MAX_FEATURES) {
+        for functor in features(program) {
             for removal in [Removal::Rule, Removal::Literal] {
                 let Some(rest) = without(program, functor, removal) else { continue };
                 let (keys, _) = keys(&rest);
@@ -60,7 +67,7 @@ impl Keys {
         let contracted = if same.contract_paths() { same.key() } else { whole };
         let mut open: Vec<u64> = shared.iter().copied().filter(|&key| key != whole && key != contracted).collect();
         let mut reduced = Vec::new();
-        for functor in fluents(program).into_iter().take(MAX_FEATURES) {
+        for functor in features(program) {
             for removal in [Removal::Rule, Removal::Literal] {
                 if open.is_empty() {
                     break;

@@ -1,10 +1,10 @@
 //! Variants: games that are the same but for particulars, such as the size of the board.
 //!
 //! Kuhlmann (2010) stores for each game all variants that he can think of, and compares a new game with each of them. Here
-//! the particulars are taken out of both games ([`abstraction`]): the initial state, the lengths of orders, goal values. Games
+//! the particulars are taken out of both games (`abstraction`): the initial state, the lengths of orders, goal values. Games
 //! with equal abstractions are variants of each other, by whatever differences together, and numbers made from abstractions
-//! are keys by which a thousand games are searched at once ([`Keys`]). [`find`] then aligns two games ([`align`]), name by name
-//! and along their orders, and says in what they differ ([`differences`]).
+//! are keys by which a thousand games are searched at once ([`Keys`]). [`find`] then aligns two games (`align`), name by name
+//! and along their orders, and says in what they differ (`differences`).
 //!
 //! ```
 //! use insight::variant::{Class, Subject, find};
