@@ -7,6 +7,9 @@ use crate::skeleton::{Colors, Skeleton, mix};
 /// Enough for any game that we have met, in rules and names that are colored.
 pub(crate) const BUDGET: u64 = 4_000_000;
 
+/// The most names of a class of which the one with the clearest image is chosen.
+const MAX_COMPARED: usize = 32;
+
 /// The most mappings that are returned.
 const MAX_FOUND: usize = 16;
 
@@ -84,7 +87,8 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
         };
         // Any name of the class will do; the one with the clearest image leaves the least to chance.
         let clarity = |&name: &u32| to.iter().map(|&image| (self.likeness)(name, image)).max();
-        let name = *from.iter().max_by_key(|name| (clarity(name), std::cmp::Reverse(**name)))?;
+        let candidates = &from[..from.len().min(MAX_COMPARED)];
+        let name = *candidates.iter().max_by_key(|name| (clarity(name), std::cmp::Reverse(**name)))?;
         let mut images = to.clone();
         images.sort_by_key(|&image| (std::cmp::Reverse((self.likeness)(name, image)), image));
         for (index, &image) in images.iter().enumerate() {

@@ -109,8 +109,14 @@ impl<'a> Search<'a> {
         let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
         for (ones, others) in classes.values() {
             let n_pairs = ones.len() * others.len();
-            let all = ones.iter().flat_map(|&one| others.iter().map(move |&other| (n_pairs, one, other)));
-            pairs.extend(all.take(MAX_PAIRS));
+            // Of very many that are alike, those at the same place in canonical order come first.
+            let by_distance = (0..ones.len().max(others.len())).flat_map(|distance| {
+                let later = (0..ones.len()).map(move |at| (at, at + distance));
+                later.chain((0..if distance == 0 { 0 } else { others.len() }).map(move |at| (at + distance, at)))
+            });
+            let pair = |(one, other): (usize, usize)| Some((n_pairs, *ones.get(one)?, *others.get(other)?));
+            let n_kept = MAX_PAIRS.max(ones.len().min(others.len()));
+            pairs.extend(by_distance.filter_map(pair).take(n_kept.min(n_pairs)));
         }
         // Hash order must not show.
         pairs.sort_unstable();
@@ -365,18 +371,15 @@ fn assigned(pairs: &mut Vec<(u32, u32)>, one: u32, other: u32) -> bool {
     }
 }
 
-/// How many literals of two rules look the same under an assignment, variables aside.
-pub(super) fn n_common_literals(one: &Shape, other: &Shape, image: &[Option<u32>], n_targets: usize) -> usize {
-    let from: Vec<u64> =
-        image.iter().zip(0u64..).map(|(image, name)| image.map_or_else(|| mix(37, name), own_color)).collect();
-    let to: Vec<u64> = (0..n_targets as u32).map(own_color).collect();
-    let look = |rule: &Shape, names: &[u64]| -> Vec<u64> {
+/// For each rule, what its literals look like under an assignment, variables aside; ascending.
+pub(super) fn literal_looks(skeleton: &Skeleton, name: impl Fn(u32) -> Option<u32>) -> Vec<Vec<u64>> {
+    let names = 0..skeleton.names.len() as u32;
+    let names: Vec<u64> = names.map(|own| name(own).map_or_else(|| mix(37, u64::from(own)), own_color)).collect();
+    let looks = |rule: &Shape| {
         let vars = vec![0; rule.n_vars as usize];
-        rule.body.iter().map(|literal| node_color(literal, names, &vars)).collect()
+        let mut looks: Vec<u64> = rule.body.iter().map(|literal| node_color(literal, &names, &vars)).collect();
+        looks.sort_unstable();
+        looks
     };
-    let mut left = look(other, &to);
-    let found = look(one, &from)
-        .into_iter()
-        .filter(|look| left.iter().position(|other| other == look).map(|at| left.swap_remove(at)).is_some());
-    found.count()
+    skeleton.rules.iter().map(looks).collect()
 }

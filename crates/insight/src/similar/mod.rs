@@ -21,7 +21,7 @@ use crate::variant::abstraction::{Abstraction, Reading};
 use crate::variant::align::along_orders;
 use crate::variant::side::Side;
 use crate::variant::simplified;
-use assign::{assign, n_common_literals};
+use assign::{assign, literal_looks};
 
 /// How much two games have in common.
 #[derive(Clone, Debug)]
@@ -97,15 +97,17 @@ fn compare_as(source: Form, target: Form, reading: Reading, budget: u32) -> Simi
     let mut is_taken = vec![false; to.rules.len()];
     assignment.rules.iter().flatten().for_each(|&rule| is_taken[rule] = true);
     let mut changed: Vec<Option<usize>> = vec![None; from.rules.len()];
-    for one in (0..from.rules.len()).filter(|&one| assignment.rules[one].is_none()) {
+    let ours = literal_looks(from, |name| assignment.image[name as usize]);
+    let theirs = literal_looks(to, Some);
+    let has_body = |rule: &Shape| !rule.body.is_empty();
+    let is_open = |&one: &usize| assignment.rules[one].is_none() && has_body(&from.rules[one]);
+    for one in (0..from.rules.len()).filter(is_open) {
         let likeness = |other: usize| {
-            let (one, other) = (&from.rules[one], &to.rules[other]);
-            let n_common = n_common_literals(one, other, &assignment.image, to.names.len());
-            let is_alike =
-                same_head(one, other, &assignment.image) && 3 * n_common >= one.body.len().max(other.body.len());
-            is_alike.then_some(n_common)
+            let n_common = n_common(&ours[one], &theirs[other]);
+            let is_alike = 3 * n_common >= ours[one].len().max(theirs[other].len());
+            (is_alike && same_head(&from.rules[one], &to.rules[other], &assignment.image)).then_some(n_common)
         };
-        let free = (0..to.rules.len()).filter(|&other| !is_taken[other]);
+        let free = (0..to.rules.len()).filter(|&other| !is_taken[other] && has_body(&to.rules[other]));
         let best = free.filter_map(|other| Some((likeness(other)?, std::cmp::Reverse(other)))).max();
         if let Some((_, std::cmp::Reverse(other))) = best {
             is_taken[other] = true;
@@ -150,6 +152,16 @@ const MIN_TURNED: f64 = 0.4;
 
 /// Enough for most games, in attempts to match two rules.
 pub const BUDGET: u32 = 20_000;
+
+/// How many numbers two ascending lists have in common.
+fn n_common(one: &[u64], other: &[u64]) -> usize {
+    let (mut left, mut right, mut n_common) = (one, other, 0);
+    while let ([first, ..], [second, ..]) = (left, right) {
+        n_common += usize::from(first == second);
+        (left, right) = (&left[usize::from(first <= second)..], &right[usize::from(second <= first)..]);
+    }
+    n_common
+}
 
 /// Whether two rules say something about the same relation, or the same kind of fluents or moves.
 fn same_head(one: &Shape, other: &Shape, image: &[Option<u32>]) -> bool {
