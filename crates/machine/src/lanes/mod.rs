@@ -12,12 +12,13 @@ pub mod simd;
 use std::sync::Arc;
 
 pub use compile::Compiled;
+pub use select::Random;
 pub use simd::{Kernel, LANES, Vector};
 
 use crate::network::{Network, Wire};
 use crate::{Exceeded, Machine, RoleId};
 use compile::{Part, Segment};
-use select::{Random, Selector};
+use select::Selector;
 
 /// 512 positions of one game, and what a thread needs to step them.
 pub struct Lanes {
