@@ -26,7 +26,7 @@ mod reading;
 pub mod source;
 pub mod symbol;
 
-pub use check::check;
+pub use check::{Domains, check};
 pub use datalog::{Database, TermId};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use graph::components as strongly_connected_components;

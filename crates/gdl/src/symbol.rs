@@ -72,6 +72,11 @@ impl Symbols {
         &self.names[symbol.0 as usize]
     }
 
+    /// Changes how a name is shown. It is still found and compared under the name that it was interned with.
+    pub fn respell(&mut self, symbol: SymbolId, spelling: &str) {
+        self.names[symbol.0 as usize] = spelling.into();
+    }
+
     /// The name in lower case, under which it is compared.
     pub fn lower(&self, symbol: SymbolId) -> &str {
         self.names.get_index(symbol.0 as usize).expect("a symbol id comes from its own table").0
@@ -80,6 +85,11 @@ impl Symbols {
     /// Whether the symbol is a keyword of GDL.
     pub fn is_keyword(symbol: SymbolId) -> bool {
         (symbol.0 as usize) < keyword::ALL.len()
+    }
+
+    /// All ids, keywords included.
+    pub fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
+        (0..self.names.len() as u32).map(SymbolId)
     }
 
     /// How many names there are, keywords included.

@@ -2,6 +2,7 @@
 
 mod command;
 mod library;
+mod memory;
 mod rules;
 mod view;
 

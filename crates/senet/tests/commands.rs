@@ -95,3 +95,29 @@ fn matches_can_be_watched() {
     assert!(stdout(&senet(&["show", "breakthrough", "--board"])).contains("8  ♟ ♟"), "black stands at the top");
     assert_eq!(with_input(&["show", "-", "--board"], "(role x)").status.code(), Some(2));
 }
+
+#[test]
+fn scrambled_games_are_the_same_in_other_words() {
+    let text = stdout(&senet(&["scramble", "tic-tac-toe", "--seed", "5"])).to_owned();
+    assert_eq!(stdout(&senet(&["scramble", "tic-tac-toe", "--seed", "5"])), text);
+    assert_ne!(stdout(&senet(&["scramble", "tic-tac-toe", "--seed", "6"])), text);
+    assert!(!text.contains("cell") && !text.contains("xplayer"), "{text}");
+    assert!(stdout(&with_input(&["perft", "-", "--depth", "2", "--json"], &text)).contains(r#""paths":72"#));
+    // The map leads back to the rules.
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (rules, map) = (folder.join("scrambled.kif"), folder.join("names.json"));
+    let [rules_path, map_path] = [&rules, &map].map(|path| path.to_str().expect("plain names"));
+    let quiet = senet(&["scramble", "tic-tac-toe", "--seed", "5", "-o", rules_path, "--map", map_path]);
+    assert_eq!((quiet.status.code(), stdout(&quiet)), (Some(0), ""));
+    assert_eq!(std::fs::read_to_string(&rules).expect("it was written"), text);
+    let names: std::collections::BTreeMap<String, String> =
+        serde_json::from_str(&std::fs::read_to_string(&map).expect("it was written")).expect("JSON");
+    let read = |text: &str| gdl::read("test", text.as_bytes()).program;
+    let old_name =
+        |word: &str| names.iter().find(|(_, new)| *new == word).map_or(word.to_owned(), |(old, _)| old.clone());
+    let words = text.replace('(', " ( ").replace(')', " ) ");
+    let translated: Vec<String> = words.split_whitespace().map(old_name).collect();
+    let original = read(stdout(&senet(&["show", "tic-tac-toe"])));
+    assert!(insight::same_rules(&read(&translated.join(" ")), &original), "{translated:?}");
+    assert!(!insight::same_rules(&read(&text), &original));
+}

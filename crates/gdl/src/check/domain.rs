@@ -8,8 +8,7 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::Context;
-use crate::program::{Atom, Formula, Relation, Rule, Term, VarId};
+use crate::program::{Atom, Formula, Program, Relation, Rule, Term, VarId};
 use crate::symbol::{SymbolId, keyword};
 
 /// How many words of bits are touched before the analysis gives up.
@@ -29,7 +28,8 @@ enum Kind {
 /// A set of names with arities, as bits.
 type Set = Vec<u64>;
 
-pub(super) struct Domains {
+/// For each argument of each relation and function, the names that can stand there: an upper bound.
+pub struct Domains {
     functors: IndexMap<Relation, usize, FxBuildHasher>,
     by_name: FxHashMap<SymbolId, Vec<Relation>>,
     places: FxHashMap<Place, usize>,
@@ -59,7 +59,7 @@ const ROLE: Relation = Relation { name: keyword::ROLE, arity: 1 };
 
 impl Domains {
     /// Analyses the rules; `None` if that takes too long.
-    pub(super) fn new(context: &Context<'_>) -> Option<Domains> {
+    pub fn new(program: &Program) -> Option<Domains> {
         let mut domains = Domains {
             functors: IndexMap::default(),
             by_name: FxHashMap::default(),
@@ -69,7 +69,7 @@ impl Domains {
             work: 0,
         };
         // Step 1. Number the names and the places.
-        for rule in &context.program.rules {
+        for rule in &program.rules {
             domains.enter(&rule.head);
             rule.for_each_body_atom(|atom, _| domains.enter(atom));
         }
@@ -95,7 +95,7 @@ impl Domains {
         // Step 2. Apply all rules until nothing is new.
         loop {
             let mut changed = false;
-            for rule in &context.program.rules {
+            for rule in &program.rules {
                 changed |= domains.apply(rule).unwrap_or(false);
                 if domains.work > MAX_WORK {
                     return None;
@@ -111,7 +111,7 @@ impl Domains {
             }
         }
         // Step 3. Find what depends on rules that can never be used.
-        for rule in &context.program.rules {
+        for rule in &program.rules {
             if domains.apply(rule).is_none() {
                 domains.doubtful.insert((Kind::Relation, rule.head.relation()));
                 if let Some(functor) = rule.head.args.last().and_then(Term::functor) {
@@ -120,6 +120,22 @@ impl Domains {
             }
         }
         Some(domains)
+    }
+
+    /// The names, each with a number of arguments, that can stand in an argument of a relation, in the order in which the
+    /// rules first mention them. Empty if the rules don't have the relation.
+    pub fn of_relation(&self, relation: Relation, position: u32) -> Vec<Relation> {
+        self.members((Kind::Relation, relation, position))
+    }
+
+    /// The same for a function.
+    pub fn of_function(&self, function: Relation, position: u32) -> Vec<Relation> {
+        self.members((Kind::Function, function, position))
+    }
+
+    fn members(&self, place: Place) -> Vec<Relation> {
+        let Some(&place) = self.places.get(&place) else { return Vec::new() };
+        self.functors.keys().copied().filter(|&member| self.contains(&self.sets[place], member)).collect()
     }
 
     fn enter(&mut self, atom: &Atom) {

@@ -33,6 +33,8 @@ use crate::diagnostic::{Code, Diagnostic, MAX_FINDINGS};
 use crate::program::{Atom, Program, Relation, Rule, Term, VarId};
 use crate::source::Span;
 use crate::symbol::{SymbolId, keyword};
+pub use domain::Domains;
+
 use dependency::Graph;
 
 /// What is wrong with a program, in source order. `tree` is what the program was resolved from: it knows where each

@@ -135,7 +135,7 @@ fn keeps(rule: &Rule) -> bool {
 }
 
 fn arguments_that_never_match(context: &Context<'_>, found: &mut Findings) {
-    let Some(domains) = Domains::new(context) else { return };
+    let Some(domains) = Domains::new(context.program) else { return };
     let mut reported: FxHashSet<(SymbolId, Relation, u32)> = FxHashSet::default();
     for rule in &context.program.rules {
         rule.for_each_body_atom(|atom, _| {

@@ -1,11 +1,18 @@
-//! Coloured directed graphs: their canonical order and their automorphisms, by nauty.
+//! Coloured directed graphs: their canonical order and their automorphisms.
 //!
 //! Two graphs are isomorphic exactly if their edges, written with the places of the nodes in the canonical order, are
 //! equal and so are the colours in that order.
+//!
+//! Colour refinement goes first, since it tells most nodes of most graphs apart. Those that look like no other are settled;
+//! the rest falls apart into components, which nauty orders one by one.
 
+mod components;
 mod nauty;
+mod refine;
 
-use std::hash::{Hash, Hasher};
+use std::fmt;
+
+use refine::{Neighbours, Partition};
 
 /// A directed graph whose nodes have colours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +32,7 @@ pub struct Labelling {
     pub generators: Vec<Vec<u32>>,
     /// For each node, the least node that an automorphism takes it to.
     pub orbits: Vec<u32>,
-    /// How many automorphisms there are, as mantissa and power of ten.
+    /// How many automorphisms there are: the first number times ten to the power of the second.
     pub group_size: (f64, i32),
 }
 
@@ -36,8 +43,8 @@ pub struct TooHard {
     pub budget: u64,
 }
 
-impl std::fmt::Display for TooHard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for TooHard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the graph's automorphisms need more than {} search nodes", self.budget)
     }
 }
@@ -58,47 +65,72 @@ impl Graph {
 
     /// The canonical order and the automorphisms. The search looks at no more than `budget` nodes of its tree.
     pub fn label(&self, budget: u64) -> Result<Labelling, TooHard> {
-        nauty::label(self, budget)
+        components::label(self, budget)
     }
 
-    /// A number that is equal for isomorphic graphs, given a canonical order, and almost surely different for others.
-    pub fn fingerprint(&self, labelling: &Labelling) -> u128 {
-        let mut place = vec![0; self.colors.len()];
-        labelling.order.iter().enumerate().for_each(|(at, &node)| place[node as usize] = at as u32);
+    /// An order that isomorphic graphs usually share, for when [`Graph::label`] is too hard: by refinement, and by the
+    /// numbers of the nodes where several look alike. If nodes that look alike really are alike, it is canonical.
+    pub fn rough_order(&self) -> Vec<u32> {
+        let neighbours = Neighbours::new(self);
+        let mut partition = Partition::new(self, &neighbours);
+        partition.force(&neighbours);
+        partition.elements
+    }
+
+    /// A number that is equal for isomorphic graphs, given their canonical orders, and almost surely different for others.
+    pub fn fingerprint(&self, order: &[u32]) -> Fingerprint {
+        let place = inverse(order);
         let mut edges: Vec<(u32, u32)> =
             self.edges.iter().map(|&(from, to)| (place[from as usize], place[to as usize])).collect();
         edges.sort_unstable();
-        let colors = labelling.order.iter().map(|&node| self.colors[node as usize]);
-        let mut hash = Fingerprint::default();
-        colors.for_each(|color| color.hash(&mut hash));
-        edges.hash(&mut hash);
-        hash.0
+        let colors = order.iter().map(|&node| self.colors[node as usize]);
+        let numbers = [order.len() as u32].into_iter().chain(colors).chain(edges.into_iter().flat_map(|(a, b)| [a, b]));
+        numbers.fold(Fingerprint::EMPTY, |fingerprint, number| fingerprint.with(&number.to_le_bytes()))
     }
 }
 
-/// FNV-1a with 128 bits: named and simple, since fingerprints are stored.
-struct Fingerprint(u128);
+/// The place of each node in an order.
+pub(crate) fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut place = vec![0; order.len()];
+    order.iter().zip(0..).for_each(|(&node, at)| place[node as usize] = at);
+    place
+}
 
-impl Default for Fingerprint {
-    fn default() -> Fingerprint {
-        Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
+/// A number that stands for a graph: FNV-1a with 128 bits, named and simple, since fingerprints are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub u128);
+
+impl Fingerprint {
+    const EMPTY: Fingerprint = Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+
+    /// The fingerprint of what was read so far and some more.
+    pub(crate) fn with(self, bytes: &[u8]) -> Fingerprint {
+        let prime = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        Fingerprint(bytes.iter().fold(self.0, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(prime)))
     }
 }
 
-impl Hasher for Fingerprint {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
+impl fmt::Display for Fingerprint {
+    /// Writes 32 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
     }
+}
 
-    fn finish(&self) -> u64 {
-        self.0 as u64
+impl std::str::FromStr for Fingerprint {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Fingerprint, Self::Err> {
+        u128::from_str_radix(text, 16).map(Fingerprint)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn cycle(n: u32, from: u32) -> Graph {
@@ -121,7 +153,7 @@ mod tests {
 
     #[test]
     fn fingerprints_ignore_the_numbering_alone() {
-        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000).expect("easy"));
+        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000).expect("easy").order);
         let one = fingerprint(&cycle(7, 1));
         assert_eq!(one, fingerprint(&cycle(7, 3)));
         let mut colored = cycle(7, 1);
@@ -134,11 +166,113 @@ mod tests {
 
     #[test]
     fn the_budget_holds() {
-        // Many disjoint triangles: every level of the search tree has a choice.
-        let edges = (0..60u32).flat_map(|t| [(3 * t, 3 * t + 1), (3 * t + 1, 3 * t + 2), (3 * t + 2, 3 * t)]);
-        let graph = Graph { colors: vec![0; 180], edges: edges.collect() };
+        // The edges of a complete graph are nodes, too.
+        let mut graph = Graph { colors: vec![0; 20], edges: vec![] };
+        for (from, to) in (0..20).flat_map(|from| (0..from).map(move |to| (from, to))) {
+            let edge = graph.node(1);
+            graph.edge(edge, from);
+            graph.edge(edge, to);
+        }
         assert_eq!(graph.label(10), Err(TooHard { budget: 10 }));
-        assert!(graph.label(100_000).is_ok());
+        let labelling = graph.label(100_000).expect("enough");
+        let (mantissa, exponent) = labelling.group_size;
+        let factorial: f64 = (1..=20).map(f64::from).product();
+        assert!((mantissa * 10f64.powi(exponent) / factorial - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn equal_components_are_exchanged() {
+        // Three directed triangles, another one with a colour, and a directed path that one of its nodes leads to.
+        let triangle = |t: u32| [(3 * t, 3 * t + 1), (3 * t + 1, 3 * t + 2), (3 * t + 2, 3 * t)];
+        let mut edges: Vec<(u32, u32)> = (0..4).flat_map(triangle).collect();
+        edges.extend([(11, 12), (12, 13)]);
+        let graph = Graph { colors: [vec![0; 9], vec![1; 3], vec![0; 2]].concat(), edges };
+        let labelling = graph.label(1000).expect("easy");
+        assert_eq!(labelling.group_size, (27.0 * 6.0, 0));
+        assert_eq!(labelling.orbits, [0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 10, 11, 12, 13]);
+        assert_eq!(group(&labelling.generators).len(), 27 * 6);
+        for generator in &labelling.generators {
+            let image = |&(from, to): &(u32, u32)| (generator[from as usize], generator[to as usize]);
+            assert!(graph.edges.iter().all(|edge| graph.edges.contains(&image(edge))));
+        }
+    }
+
+    /// All elements of a small group.
+    fn group(generators: &[Vec<u32>]) -> BTreeSet<Vec<u32>> {
+        let mut waiting = vec![(0..generators[0].len() as u32).collect::<Vec<u32>>()];
+        let mut group = BTreeSet::from([waiting[0].clone()]);
+        while let Some(element) = waiting.pop() {
+            for generator in generators {
+                let next: Vec<u32> = element.iter().map(|&node| generator[node as usize]).collect();
+                if group.insert(next.clone()) {
+                    waiting.push(next);
+                }
+            }
+        }
+        group
+    }
+
+    /// All orders of `n` nodes.
+    fn orders(n: u32) -> Vec<Vec<u32>> {
+        let Some(last) = n.checked_sub(1) else { return vec![vec![]] };
+        let insert = |order: Vec<u32>| {
+            (0..=order.len()).map(move |at| [&order[..at], &[last], &order[at..]].concat()).collect::<Vec<_>>()
+        };
+        orders(last).into_iter().flat_map(insert).collect()
+    }
+
+    /// The graph with its nodes renumbered, edges sorted.
+    fn renumbered(graph: &Graph, number: &[u32]) -> Graph {
+        let mut colors = vec![0; number.len()];
+        graph.colors.iter().zip(number).for_each(|(&color, &at)| colors[at as usize] = color);
+        let image = |&(from, to): &(u32, u32)| (number[from as usize], number[to as usize]);
+        let mut edges: Vec<(u32, u32)> = graph.edges.iter().map(image).collect();
+        edges.sort_unstable();
+        Graph { colors, edges }
+    }
+
+    fn graphs() -> impl Strategy<Value = Graph> {
+        (1..6u32).prop_flat_map(|n| {
+            let edges: Vec<(u32, u32)> =
+                (0..n).flat_map(|from| (0..n).map(move |to| (from, to))).filter(|(from, to)| from != to).collect();
+            let n_edges = edges.len();
+            let colors = proptest::collection::vec(0..2u32, n as usize);
+            (colors, proptest::sample::subsequence(edges, 0..=n_edges))
+                .prop_map(|(colors, edges)| Graph { colors, edges })
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn labels_agree_with_trying_all_orders(graph in graphs(), twin in graphs()) {
+            let form = |graph: &Graph| {
+                let order = graph.label(10_000).expect("small").order;
+                let rough = graph.rough_order();
+                prop_assert_eq!(renumbered(graph, &inverse(&order)).colors.is_sorted(), true);
+                prop_assert_eq!(renumbered(graph, &inverse(&rough)).colors.is_sorted(), true);
+                Ok(renumbered(graph, &inverse(&order)))
+            };
+            let all = orders(graph.colors.len() as u32);
+            let identity: Vec<u32> = (0..graph.colors.len() as u32).collect();
+            let sorted = renumbered(&graph, &identity);
+            let labelling = graph.label(10_000).expect("small");
+            let automorphisms: BTreeSet<&Vec<u32>> =
+                all.iter().filter(|number| renumbered(&graph, number) == sorted).collect();
+            prop_assert_eq!(labelling.group_size, (automorphisms.len() as f64, 0));
+            prop_assert!(labelling.generators.iter().all(|generator| automorphisms.contains(generator)));
+            for node in 0..graph.colors.len() {
+                let least = automorphisms.iter().map(|image| image[node]).min();
+                prop_assert_eq!(Some(labelling.orbits[node]), least);
+            }
+            let canonical = form(&graph)?;
+            for number in all.iter().step_by(7) {
+                prop_assert_eq!(&form(&renumbered(&graph, number))?, &canonical);
+            }
+            let other = orders(twin.colors.len() as u32).iter().any(|number| renumbered(&twin, number) == sorted);
+            prop_assert_eq!(form(&twin)? == canonical, other);
+        }
     }
 
     #[test]

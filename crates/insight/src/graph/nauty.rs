@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use nauty_Traces_sys as sys;
 
-use super::{Graph, Labelling, TooHard};
+use super::{Graph, Labelling};
 
 /// What the callbacks of the search that runs on this thread have seen.
 #[derive(Default)]
@@ -27,11 +27,9 @@ thread_local! {
 /// One search at a time: the request to stop concerns the whole process.
 static SEARCHING: Mutex<()> = Mutex::new(());
 
-pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
+/// Labels a graph that is not empty; `None` if that takes too many nodes of the search tree.
+pub(super) fn label(graph: &Graph, n_nodes_left: &mut u64) -> Option<Labelling> {
     let n = graph.colors.len();
-    if n == 0 {
-        return Ok(Labelling { order: vec![], generators: vec![], orbits: vec![], group_size: (1.0, 0) });
-    }
     // Step 1. Lists of neighbours; node `v` begins at `v`, has its middle at `n + v` and ends at `2n + v`.
     let mut sparse = sys::SparseGraph::new(3 * n, 2 * (2 * n + graph.edges.len()));
     let paths = (0..n).flat_map(|node| [(node, n + node), (n + node, 2 * n + node)]);
@@ -63,7 +61,7 @@ pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
     let (mut orbits, mut stats) = (vec![0; 3 * n], sys::statsblk::default());
     let mut canonical = sys::SparseGraph::new(3 * n, sparse.e.len());
     let searching = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
-    WATCH.set(Watch { generators: Vec::new(), nodes_left: budget });
+    WATCH.set(Watch { generators: Vec::new(), nodes_left: *n_nodes_left });
     // SAFETY: the arrays have the lengths that nauty expects (a place for each of 3n nodes and each end of an edge), and
     // live until it returns. It grows `canonical` only if that is too small, and it isn't. No other search runs.
     unsafe {
@@ -80,14 +78,16 @@ pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
         sys::nauty_kill_request = 0;
     }
     drop(searching);
+    let watch = WATCH.take();
+    *n_nodes_left = watch.nodes_left;
     if stats.errstatus != 0 {
-        return Err(TooHard { budget });
+        return None;
     }
     let order = lab[..n].iter().map(|&node| node as u32).collect();
-    let mut generators = WATCH.take().generators;
+    let mut generators = watch.generators;
     generators.iter_mut().for_each(|generator| generator.truncate(n));
     let orbits = orbits[..n].iter().map(|&node| node as u32).collect();
-    Ok(Labelling { order, generators, orbits, group_size: (stats.grpsize1, stats.grpsize2) })
+    Some(Labelling { order, generators, orbits, group_size: (stats.grpsize1, stats.grpsize2) })
 }
 
 unsafe extern "C" fn on_automorphism(_: c_int, image: *mut c_int, _: *mut c_int, _: c_int, _: c_int, n: c_int) {

@@ -140,14 +140,33 @@ impl Lanes {
         self.values[slot] = which;
     }
 
-    /// Goes to the next state in every lane, by the moves that are set; after [`Lanes::evaluate`].
-    pub fn advance(&mut self) {
-        self.visited = None;
+    /// The lanes in which a move is set.
+    pub fn is_made(&self, chosen: u32) -> Vector {
+        self.values[self.compiled.move_slot(chosen)]
+    }
+
+    /// Chooses uniformly among the legal moves of a role in every lane, and sets the choice; after [`Lanes::evaluate`].
+    /// Returns the lanes in which there is none.
+    pub fn choose(&mut self, random: &mut Random, role: RoleId) -> Vector {
+        let moves = self.compiled.network.moves_of[role.0 as usize].clone();
+        let legal = &self.compiled.legal[moves.start as usize..moves.end as usize];
+        self.selector.choose(random, legal, &mut self.values, self.compiled.first_move + moves.start)
+    }
+
+    /// The lanes in which each fluent holds next, by the moves that are set; after [`Lanes::evaluate`].
+    pub fn peek(&mut self) -> &[Vector] {
         let compiled = self.compiled.clone();
         self.run(&compiled.step);
         for (fluent, &wire) in compiled.next.iter().enumerate() {
             self.next[fluent] = self.wire(wire);
         }
+        &self.next
+    }
+
+    /// Goes to the next state in every lane, by the moves that are set; after [`Lanes::evaluate`].
+    pub fn advance(&mut self) {
+        self.visited = None;
+        self.peek();
         self.values[1..1 + self.next.len()].copy_from_slice(&self.next);
     }
 
@@ -236,15 +255,8 @@ impl Lanes {
             }
             // Step 2. Choose a move for each role.
             let mut stuck = Vector::ZERO;
-            for moves in &network.moves_of {
-                let range = moves.start as usize..moves.end as usize;
-                let none = self.selector.choose(
-                    random,
-                    &compiled.legal[range],
-                    &mut self.values,
-                    compiled.first_move + moves.start,
-                );
-                stuck = stuck | none;
+            for role in 0..network.moves_of.len() as u32 {
+                stuck = stuck | self.choose(random, RoleId(role));
             }
             // Step 3. Go on; lanes whose match is over begin the next one instead.
             self.advance();

@@ -1,10 +1,14 @@
 //! The subcommands.
 
+mod analyze;
 mod bench;
 mod check;
 mod explain;
 mod games;
+mod memory;
 mod perft;
+mod recognize;
+mod scramble;
 mod show;
 mod trace;
 mod watch;
@@ -18,6 +22,10 @@ pub(crate) enum Command {
     Games(games::Games),
     Show(show::Show),
     Check(check::Check),
+    Analyze(analyze::Analyze),
+    Scramble(scramble::Scramble),
+    Recognize(recognize::Recognize),
+    Memory(memory::Memory),
     Watch(watch::Watch),
     Trace(trace::Trace),
     Perft(perft::Perft),
@@ -29,6 +37,10 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Games(arguments) => games::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
+        Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Scramble(arguments) => scramble::run(arguments),
+        Command::Recognize(arguments) => recognize::run(arguments),
+        Command::Memory(arguments) => memory::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),

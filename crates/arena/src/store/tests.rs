@@ -1,0 +1,166 @@
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+fn example(number: u64) -> Game {
+    Game {
+        fingerprint: (u128::from(number) << 64) | 7,
+        name: format!("game {number}"),
+        rules: "(role r) ; as met".to_owned(),
+        canonical: "(role a)".to_owned(),
+        met_at: 1_700_000_000,
+        structures: Some("{}".to_owned()),
+        symmetries: None,
+        index: Index { keys: vec![number, u64::MAX], sketch: vec![1, 2, number], version: 1 },
+    }
+}
+
+/// A folder of one test's own, which goes when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let folder = env::temp_dir().join(format!("senet-store-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        Folder(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_is_remembered_is_found() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    assert_eq!(store.remember(&example(1)).expect("written"), Remembered::New);
+    assert_eq!(store.remember(&example(2)).expect("written"), Remembered::New);
+    let again = Game { name: "another name".to_owned(), ..example(1) };
+    assert_eq!(store.remember(&again).expect("written"), Remembered::Known);
+    assert_eq!(store.find(example(1).fingerprint).expect("read"), Some(example(1)));
+    assert_eq!(store.find(12).expect("read"), None);
+    let names: Vec<_> = store.games().expect("read").into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["game 1", "game 2"]);
+    let sketches = store.sketches().expect("read");
+    assert_eq!(sketches, [1, 2].map(|n| (example(n).fingerprint, example(n).index.sketch)));
+}
+
+#[test]
+fn keys_lead_to_candidates_until_the_game_is_forgotten() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    store.remember_all(&[example(3), example(1)]).expect("written");
+    let found = |store: &Store, keys: &[u64]| -> Vec<(String, Vec<u64>)> {
+        store.candidates(keys).expect("read").into_iter().map(|(entry, keys)| (entry.name, keys)).collect()
+    };
+    assert_eq!(found(&store, &[3, 8]), [("game 3".to_owned(), vec![3])]);
+    let both = [("game 1".to_owned(), vec![u64::MAX]), ("game 3".to_owned(), vec![u64::MAX, 3])];
+    assert_eq!(found(&store, &[u64::MAX, 3]), both);
+    assert!(store.forget(example(3).fingerprint).expect("written"));
+    assert!(!store.forget(example(3).fingerprint).expect("written"));
+    assert_eq!(found(&store, &[3]), []);
+}
+
+#[test]
+fn an_outdated_index_is_replaced() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    store.remember_all(&[example(1), example(2)]).expect("written");
+    assert_eq!(store.outdated(1).expect("read"), []);
+    assert_eq!(store.outdated(2).expect("read"), [example(1).fingerprint, example(2).fingerprint]);
+    let index = Index { keys: vec![5, 9], sketch: vec![3], version: 2 };
+    let new = Game { fingerprint: 99, index, ..example(1) };
+    store.replace(example(1).fingerprint, &new).expect("written");
+    assert_eq!(store.find(99).expect("read"), Some(new.clone()));
+    assert_eq!(store.find(example(1).fingerprint).expect("read"), None);
+    // The second game turns out to be the first one.
+    store.replace(example(2).fingerprint, &new).expect("written");
+    assert_eq!((store.games().expect("read").len(), store.find(99).expect("read")), (1, Some(new)));
+}
+
+#[test]
+fn notes_are_kept_until_they_are_replaced() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    assert_eq!(store.note("a").expect("read"), None);
+    store.set_note("a", "1").expect("written");
+    store.set_note("a", "2").expect("written");
+    assert_eq!(store.note("a").expect("read").as_deref(), Some("2"));
+}
+
+#[test]
+fn the_file_outlives_the_store_and_is_shared() {
+    let folder = Folder::new("shared");
+    let path = folder.0.join("deep/memory.db");
+    let mut one = Store::open(&path).expect("folders are made");
+    let mut two = Store::open(&path).expect("two at a time");
+    one.remember(&example(1)).expect("written");
+    two.remember(&example(2)).expect("written");
+    assert_eq!(one.games().expect("read").len(), 2);
+    drop((one, two));
+    assert_eq!(Store::open(&path).expect("still there").games().expect("read").len(), 2);
+}
+
+#[test]
+fn strange_files_are_refused_unchanged() {
+    let folder = Folder::new("strange");
+    let text = folder.0.join("notes.txt");
+    fs::write(&text, "these are notes, and long enough to be no empty database ".repeat(20)).expect("written");
+    let error = Store::open(&text).err().expect("no database").to_string();
+    assert!(error.contains("notes.txt` is no memory file: it is no database"), "{error}");
+    assert!(fs::read_to_string(&text).expect("read").starts_with("these are notes"));
+
+    let other = folder.0.join("other.db");
+    Connection::open(&other).and_then(|db| db.execute_batch("CREATE TABLE songs (name TEXT)")).expect("made");
+    let before = fs::read(&other).expect("read");
+    assert!(matches!(Store::open(&other), Err(StoreError::Foreign(_))));
+    assert_eq!(fs::read(&other).expect("read"), before);
+
+    let newer = folder.0.join("newer.db");
+    drop(Store::open(&newer).expect("made"));
+    Connection::open(&newer).and_then(|db| db.pragma_update(None, "user_version", 1000)).expect("changed");
+    let error = Store::open(&newer).err().expect("too new").to_string();
+    assert!(error.contains("written by a newer version: its format is 1000"), "{error}");
+    assert!(matches!(Store::open(Path::new("/dev/null/x.db")), Err(StoreError::Folder(..))));
+}
+
+/// Not a test of its own: the process that the next test kills. It remembers one game after another and says so.
+#[test]
+fn remembers_until_it_is_killed() {
+    let Some(path) = env::var_os("STORE_TO_FILL") else { return };
+    let mut store = Store::open(Path::new(&path)).expect("opened");
+    for number in 0.. {
+        store.remember(&example(number)).expect("written");
+        fs::write(Path::new(&path).with_extension("count"), format!("{number:08}")).expect("written");
+    }
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_said_to_be_written() {
+    let folder = Folder::new("killed");
+    let path = folder.0.join("memory.db");
+    let mut store = Store::open(&path).expect("made");
+    for _ in 0..3 {
+        let _ = fs::remove_file(path.with_extension("count"));
+        store.games().expect("read").iter().for_each(|entry| _ = store.forget(entry.fingerprint));
+        let mut child = Command::new(env::current_exe().expect("a test program"))
+            .args(["--exact", "store::tests::remembers_until_it_is_killed"])
+            .env("STORE_TO_FILL", &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("started");
+        let written = loop {
+            let count = fs::read_to_string(path.with_extension("count")).unwrap_or_default();
+            match count.parse::<usize>() {
+                Ok(count) if count >= 20 => break count,
+                _ => assert_eq!(child.try_wait().expect("known"), None, "it ends by being killed"),
+            }
+        };
+        child.kill().expect("killed");
+        child.wait().expect("dead");
+        let mut store = Store::open(&path).expect("still a memory");
+        assert!(store.games().expect("read").len() > written);
+        assert_eq!(store.remember(&example(u64::MAX)).expect("written"), Remembered::New);
+    }
+}

@@ -1,0 +1,79 @@
+//! `senet memory`: the games that are remembered.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::memory;
+
+/// Lists the games that are remembered, or forgets one
+///
+/// Examples:
+///   senet memory                      all games, with the day on which they were first met
+///   senet memory --json               an object for each game, on a line of its own
+///   senet memory forget my-game       forgets a game
+///
+/// The memory is the file $SENET_STORE, or else senet/memory.db in the user's data folder.
+#[derive(Args)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = false)]
+pub(crate) struct Memory {
+    /// The memory, instead of the usual file
+    #[arg(long, value_name = "FILE", global = true)]
+    store: Option<PathBuf>,
+    /// Prints JSON: an object for each game, on a line of its own
+    #[arg(long)]
+    json: bool,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Forgets a game, and says so; exit status 1 if there is none of that name
+    Forget {
+        /// The game's name, or its fingerprint where several games have that name
+        name: String,
+    },
+}
+
+pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
+    let mut store = memory::open(arguments.store)?;
+    let games = store.games()?;
+    let mut out = std::io::stdout().lock();
+    if let Some(Action::Forget { name }) = arguments.action {
+        let is_meant = |game: &&arena::store::Entry| game.name == name || format!("{:032x}", game.fingerprint) == name;
+        let meant: Vec<_> = games.iter().filter(is_meant).collect();
+        let code = match meant[..] {
+            [] => {
+                eprintln!("no game is called `{name}`; `senet memory` lists them all");
+                ExitCode::from(1)
+            }
+            [game] => {
+                store.forget(game.fingerprint)?;
+                writeln!(out, "`{}` is forgotten.", game.name)?;
+                ExitCode::SUCCESS
+            }
+            _ => {
+                eprintln!("several games are called `{name}`; say which one:");
+                meant.iter().for_each(|game| eprintln!("  {:032x}  {}", game.fingerprint, memory::day(game.met_at)));
+                ExitCode::from(2)
+            }
+        };
+        return Ok(code);
+    }
+    let width = games.iter().map(|game| game.name.chars().count()).max().unwrap_or(0);
+    for game in &games {
+        let (fingerprint, day) = (format!("{:032x}", game.fingerprint), memory::day(game.met_at));
+        if arguments.json {
+            let line = json!({ "name": game.name, "fingerprint": fingerprint, "met": day });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{:width$}  {day}  {fingerprint}", game.name)?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
