@@ -354,10 +354,10 @@ impl Chain {
                 let generator = &stage.generators[index];
                 let image = generator[*point as usize];
                 let longer = then(way, generator);
-                // A sift goes down the levels, and this may be a new one.
-                *left = left.checked_sub(longer.len() as u64 * 4)?;
                 let place = stage.place[image as usize];
                 if place == NOWHERE {
+                    // What is kept costs memory, too.
+                    *left = left.checked_sub(longer.len() as u64 * 64)?;
                     stage.place[image as usize] = stage.orbit.len() as u32;
                     let back = inverse(&longer);
                     stage.orbit.push((image, longer, back));

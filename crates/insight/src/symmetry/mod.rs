@@ -19,6 +19,7 @@ mod path;
 mod prove;
 mod refine;
 mod sample;
+mod sat;
 mod web;
 
 pub use action::{Action, Translation, canonical_state};
@@ -50,6 +51,10 @@ pub struct Budget {
     pub batches: u32,
     /// Nodes of the decision diagrams in one proof.
     pub diagrams: usize,
+    /// Conflicts of the satisfiability solver in one proof, times the number of gates that it deals with.
+    pub conflicts: u64,
+    /// Proofs that may come to nothing before no more are tried.
+    pub failures: u32,
 }
 
 impl Default for Budget {
@@ -58,10 +63,12 @@ impl Default for Budget {
             literals: 1_000_000,
             graph: 2_000_000,
             search: 1_000_000_000,
-            group: 100_000_000,
+            group: 1_000_000_000,
             candidates: 512,
             batches: 8,
             diagrams: 500_000,
+            conflicts: 20_000_000,
+            failures: 4,
         }
     }
 }
@@ -298,7 +305,7 @@ pub fn find(ground: &GroundProgram, network: Option<&Arc<Network>>, budget: &Bud
     }
     // Step 2. What holds of the rules without their goals, and without their end, may hold of all.
     if let Some(network) = network {
-        let candidates = candidates(ground, &logic, &known, &mut search, budget);
+        let candidates = candidates(ground, &logic, &known, &search, budget);
         search.try_candidates(ground, network, &logic, candidates, budget, seed);
     }
     search.finish()
@@ -309,21 +316,25 @@ fn candidates(
     ground: &GroundProgram,
     logic: &Logic,
     known: &Known,
-    search: &mut Search,
+    search: &Search,
     budget: &Budget,
 ) -> Vec<Permutation> {
+    // Cells of a board that only the end of the game joins can be exchanged at will without it. Such large groups are no
+    // help, and not worth the time.
+    let less =
+        Budget { graph: budget.graph / 8, search: budget.search / 10, group: budget.group / 50, ..budget.clone() };
     let mut candidates = Vec::new();
     let mut order = search.group.as_ref().and_then(Group::order);
     for terminal in [true, false] {
         let outputs = Outputs { terminal, goals: false };
-        let less = Budget { graph: budget.graph / 8, search: budget.search / 10, ..budget.clone() };
         let Ok(generators) = automorphism::generators(ground, logic, known, outputs, &less) else { break };
-        let Ok(group) = Group::new(search.degree, &generators, less.group) else { break };
-        if group.order() == order {
+        let group = Group::new(search.degree, &generators, less.group).ok();
+        let found = group.as_ref().and_then(Group::order);
+        if found.is_some() && found == order {
             continue;
         }
-        order = group.order();
-        candidates.extend(group.elements(budget.candidates).unwrap_or(generators));
+        order = found;
+        candidates.extend(group.and_then(|group| group.elements(budget.candidates)).unwrap_or(generators));
     }
     candidates
 }
@@ -367,8 +378,9 @@ impl Search {
         let rest: Vec<Permutation> = rest.collect();
         let translation = Translation::new(ground, network);
         let mut samples = Samples::new(network, budget.batches, seed);
-        let mut prover = Prover::new(logic);
+        let mut prover = Prover::new(ground, network, logic);
         let mut open: Vec<Permutation> = Vec::new();
+        let mut n_failed = 0;
         for points in rest {
             // Times a known symmetry it has been tried already.
             let is_tried = |tried: &Permutation| self.holds(&group::then(&group::inverse(tried), &points));
@@ -381,7 +393,8 @@ impl Search {
                 open.push(points);
                 continue;
             }
-            let evidence = match prover.prove(&points, budget.diagrams) {
+            let verdict = if n_failed < budget.failures { prover.prove(&points, budget) } else { Verdict::Open };
+            let evidence = match verdict {
                 Verdict::Structure => Evidence::Graph,
                 Verdict::Meaning => Evidence::Meaning,
                 Verdict::Refuted => {
@@ -391,6 +404,7 @@ impl Search {
                 Verdict::Open => {
                     open.push(points.clone());
                     self.unproved.push((points, samples.n_states()));
+                    n_failed += 1;
                     continue;
                 }
             };

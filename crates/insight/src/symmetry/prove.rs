@@ -8,11 +8,15 @@
 
 use std::collections::VecDeque;
 
-use machine::network::Wire;
+use gdl::TermId;
+use gdl::ground::GroundProgram;
+use machine::network::{Network, Wire};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Budget;
 use super::bdd::{Diagram, Diagrams};
 use super::logic::{Logic, Outputs};
+use super::sat::{Answer, Clauses};
 use super::web::{Web, Webs};
 
 /// What is known about the gates of a game, for any number of proofs.
@@ -26,6 +30,11 @@ pub(super) struct Prover<'a> {
     webs: Webs<Vec<u32>>,
     /// Numbers for what nodes and edges of webs are labelled with.
     labels: FxHashMap<(Kind, Vec<Wire>), u32>,
+    in_cycle: Vec<bool>,
+    /// The role of each move.
+    role_of: Vec<u32>,
+    /// Fluents that are always equal, or opposite.
+    equal: Vec<(Wire, Wire)>,
 }
 
 /// What is labelled.
@@ -61,16 +70,28 @@ fn image_of(images: &Images, wire: Wire) -> Option<Wire> {
 }
 
 impl<'a> Prover<'a> {
-    pub(super) fn new(logic: &'a Logic) -> Prover<'a> {
+    pub(super) fn new(ground: &GroundProgram, network: &Network, logic: &'a Logic) -> Prover<'a> {
         let needed = logic.needed(Outputs::ALL);
         let mut components = logic.components();
         components.retain(|(members, _)| members[0] >= logic.first_inner() && needed[members[0]]);
+        let mut in_cycle = vec![false; logic.gates.len()];
+        let cycles = components.iter().filter(|(_, is_cycle)| *is_cycle);
+        cycles.flat_map(|(members, _)| members).for_each(|&gate| in_cycle[gate] = true);
+        let numbers: FxHashMap<TermId, u32> =
+            ground.fluents.iter().zip(0..).map(|(&term, number)| (term, number)).collect();
+        let wire = |term: TermId| Wire::of(1 + numbers[&term]);
+        let equal = network.equal_fluents.iter();
         let mut prover = Prover {
             logic,
             components: Vec::new(),
             known: FxHashMap::default(),
             webs: Webs::default(),
             labels: FxHashMap::default(),
+            in_cycle,
+            role_of: ground.moves.iter().map(|&(role, _)| role).collect(),
+            equal: equal
+                .map(|&(term, other, inverted)| (wire(term), wire(network.fluents[other as usize]).invert_if(inverted)))
+                .collect(),
         };
         for (members, is_cycle) in &components {
             if *is_cycle {
@@ -89,49 +110,68 @@ impl<'a> Prover<'a> {
         prover
     }
 
-    /// Tries to prove that a permutation of fluents, moves and roles (numbered in this order) is a symmetry. Decision
-    /// diagrams may have up to `limit` nodes.
-    pub(super) fn prove(&mut self, points: &[u32], limit: usize) -> Verdict {
-        // Step 1. The outputs and what they should become.
+    /// Tries to prove that a permutation of fluents, moves and roles (numbered in this order) is a symmetry, given that it
+    /// respects what is known of fluents and moves.
+    pub(super) fn prove(&mut self, points: &[u32], budget: &Budget) -> Verdict {
+        // Step 1. The outputs and what they should become: those of a state, and those of a state and moves.
         let logic = self.logic;
-        let point = |point: usize| points[point] as usize;
-        let first_role = logic.n_fluents + logic.n_moves;
-        let mut pairs: Vec<(Wire, Wire)> = Vec::new();
-        pairs.extend((0..logic.n_fluents).map(|fluent| (logic.next[fluent], logic.next[point(fluent)])));
-        let moves = 0..logic.n_moves;
-        pairs.extend(
-            moves.map(|chosen| (logic.legal[chosen], logic.legal[point(logic.n_fluents + chosen) - logic.n_fluents])),
-        );
-        pairs.push((logic.terminal, logic.terminal));
-        let goal_of = |role: u32, value: i64| {
-            let found = logic.goals.iter().find(|goal| (goal.0, goal.1) == (role, value));
-            found.map_or(Wire::FALSE, |goal| goal.2)
-        };
-        for &(role, value, wire) in &logic.goals {
-            let to = (point(first_role + role as usize) - first_role) as u32;
-            pairs.push((wire, goal_of(to, value)));
-        }
-        pairs.sort_unstable();
-        pairs.dedup();
+        let [mut now, mut next] = self.pairs(points);
         // Step 2. Structure and meaning by turns.
         let mut images: Images = vec![None; logic.gates.len()];
         images[0] = Some(Wire::FALSE);
-        (0..first_role).for_each(|point| images[1 + point] = Some(Wire::of(1 + points[point])));
+        (0..logic.n_fluents + logic.n_moves).for_each(|point| images[1 + point] = Some(Wire::of(1 + points[point])));
         let mut verdict = Verdict::Structure;
         loop {
             self.spread(&mut images);
-            pairs.retain(|&(here, there)| image_of(&images, here) != Some(there));
-            if pairs.is_empty() {
+            let is_open = |&(here, there): &(Wire, Wire)| image_of(&images, here) != Some(there);
+            now.retain(is_open);
+            next.retain(is_open);
+            if now.is_empty() && next.is_empty() {
                 return verdict;
             }
             verdict = Verdict::Meaning;
-            let mut comparison = Comparison::new(logic, &images, limit);
-            let found = comparison.sweep(&pairs);
+            let open: Vec<(Wire, Wire)> = now.iter().chain(&next).copied().collect();
+            let found = Comparison::new(logic, &images, budget.diagrams).sweep(&open);
             if found.is_empty() {
-                return comparison.judge(&pairs);
+                break;
             }
             found.into_iter().for_each(|(gate, image)| images[gate as usize] = Some(image));
         }
+        // Step 3. What is left goes to a solver.
+        let mut clauses = Clauses::new(logic, &images, &self.in_cycle, budget.conflicts);
+        self.equal.iter().for_each(|&(a, b)| clauses.suppose_equal(a, b));
+        let mut answer = clauses.compare(&now);
+        if answer == Answer::Equal && !next.is_empty() {
+            clauses.suppose_legal_moves(&self.role_of);
+            answer = clauses.compare(&next);
+        }
+        match answer {
+            Answer::Equal => Verdict::Meaning,
+            Answer::Different => Verdict::Refuted,
+            Answer::Unknown => Verdict::Open,
+        }
+    }
+
+    /// Each output with the output that it should become: legal moves, goals and the end; then next fluents.
+    fn pairs(&self, points: &[u32]) -> [Vec<(Wire, Wire)>; 2] {
+        let logic = self.logic;
+        let first_role = logic.n_fluents + logic.n_moves;
+        let to = |first: usize, index: usize| points[first + index] as usize - first;
+        let next = (0..logic.n_fluents).map(|fluent| (logic.next[fluent], logic.next[to(0, fluent)])).collect();
+        let legal = |chosen: usize| (logic.legal[chosen], logic.legal[to(logic.n_fluents, chosen)]);
+        let mut now: Vec<(Wire, Wire)> = (0..logic.n_moves).map(legal).collect();
+        now.push((logic.terminal, logic.terminal));
+        for &(role, value, wire) in &logic.goals {
+            let role = to(first_role, role as usize) as u32;
+            let found = logic.goals.iter().find(|goal| (goal.0, goal.1) == (role, value));
+            now.push((wire, found.map_or(Wire::FALSE, |goal| goal.2)));
+        }
+        let mut pairs = [now, next];
+        for pairs in &mut pairs {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
+        pairs
     }
 
     /// Finds images by structure.
@@ -287,23 +327,6 @@ impl<'a> Comparison<'a> {
         }
         found.sort_unstable();
         found
-    }
-
-    /// Whether outputs that mean different things were found.
-    fn judge(&self, pairs: &[(Wire, Wire)]) -> Verdict {
-        // Inputs of the network can be anything; other variables may depend on each other.
-        if self.variables.keys().any(|&gate| gate as usize >= self.logic.first_inner()) {
-            return Verdict::Open;
-        }
-        let function = |side: usize, wire: Wire| {
-            let function = self.functions[side].get(&wire.gate()).copied().flatten();
-            function.map(|function| function.invert_if(wire.is_inverted()))
-        };
-        let differ = |&(here, there): &(Wire, Wire)| match (function(0, here), function(1, there)) {
-            (Some(here), Some(there)) => here != there,
-            _ => false,
-        };
-        if pairs.iter().any(differ) { Verdict::Refuted } else { Verdict::Open }
     }
 
     /// Finds the functions of a gate and of those below it.

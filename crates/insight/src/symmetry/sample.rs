@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use machine::lanes::{self, LANES, Lanes, Vector};
 use machine::network::{Network, Wire};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 use super::Action;
 
@@ -26,28 +28,35 @@ struct Batch {
 
 impl Samples {
     /// Plays random matches and keeps `n_batches` batches of states, with twice as many moves between two of them as
-    /// before: many early states and some late ones.
+    /// before: many early states and some late ones. As many batches more are mixed, fluent by fluent, from two of those:
+    /// few of their states can be reached, but a symmetry of the rules must hold in them, too.
     pub(super) fn new(network: &Arc<Network>, n_batches: u32, seed: u64) -> Samples {
         let compiled = lanes::Compiled::new(network.clone());
         let mut player = Lanes::new(compiled.clone());
         let mut lanes = Lanes::new(compiled);
         let (mut random, mut plies) = (lanes::random(seed), [0; LANES]);
-        let first_move = 1 + network.fluents.len() as u32;
-        let mut batches = Vec::with_capacity(n_batches as usize);
+        let mut batches: Vec<Batch> = Vec::with_capacity(2 * n_batches as usize);
         for number in 0..n_batches {
             player.playouts(&mut random, &mut plies, 1000, (LANES as u64) << number.min(10));
-            let fluents: Vec<Vector> = (0..network.fluents.len() as u32).map(|fluent| player.fluent(fluent)).collect();
-            // The moves that lead on from here stay set.
-            player.playouts(&mut random, &mut plies, 1000, 1);
-            let made = (0..network.moves.len() as u32).map(|chosen| player.lanes_where(Wire::of(first_move + chosen)));
-            batches.push(Batch::new(&mut lanes, network, fluents, made.collect()));
+            let fluents = (0..network.fluents.len() as u32).map(|fluent| player.fluent(fluent)).collect();
+            let made = choose(&mut player, &mut random, &mut plies);
+            batches.push(Batch::new(&mut lanes, network, fluents, made));
+        }
+        let mut noise = Pcg64Mcg::seed_from_u64(seed);
+        for number in 0..n_batches as usize {
+            let (first, second) = (&batches[number].fluents, &batches[(number + 1) % n_batches as usize].fluents);
+            let mix = |(&a, &b): (&Vector, &Vector)| a.blend(Vector([(); 8].map(|()| noise.next_u64())), b);
+            let fluents: Vec<Vector> = first.iter().zip(second).map(mix).collect();
+            fluents.iter().enumerate().for_each(|(fluent, &which)| player.set_fluent(fluent as u32, which));
+            let made = choose(&mut player, &mut random, &mut plies);
+            batches.push(Batch::new(&mut lanes, network, fluents, made));
         }
         Samples { lanes, batches }
     }
 
-    /// How many states there are.
+    /// How many states of play there are.
     pub(super) fn n_states(&self) -> u64 {
-        (self.batches.len() * LANES) as u64
+        (self.batches.len() / 2 * LANES) as u64
     }
 
     /// Whether some sampled state shows that this is no symmetry.
@@ -88,6 +97,14 @@ impl Samples {
                 || next_differs()
         })
     }
+}
+
+/// Random legal moves for the states of all lanes, which go on.
+fn choose(player: &mut Lanes, random: &mut lanes::Random, plies: &mut [u32; LANES]) -> Vec<Vector> {
+    let (first_move, n_moves) = (1 + player.network().fluents.len() as u32, player.network().moves.len() as u32);
+    // The moves that were made stay set.
+    player.playouts(random, plies, 1000, 1);
+    (0..n_moves).map(|chosen| player.lanes_where(Wire::of(first_move + chosen))).collect()
 }
 
 impl Batch {
