@@ -19,7 +19,7 @@ use crate::prove;
 use crate::sample::{self, Mean, Samples};
 use crate::structure::board::{Board, Marker, MarkerName};
 use crate::structure::{self, Evidence, Structure, turn};
-use crate::symmetry::{self, Symmetry, SymmetryGroup};
+use crate::symmetry::{self, Grid, Symmetry, SymmetryGroup};
 use crate::universe::{self, Circuit, Universe};
 
 /// How much an analysis may do. All limits are counts, so that results don't depend on the machine.
@@ -525,8 +525,13 @@ impl Reporter<'_> {
                 stopped,
             });
         };
-        let found = symmetry::find(ground, Some(&circuit.network), &settings.symmetry, settings.seed);
-        let report = |symmetry: &Symmetry| self.generator(ground, symmetry);
+        let boards = self.structure.boards.iter();
+        let mut grids: Vec<Grid> =
+            boards.map(|board| Grid::of_board(board, self.universe, ground, &circuit.network)).collect();
+        let (network, budget) = (Some(&circuit.network), &settings.symmetry);
+        let found = symmetry::find_on_boards(ground, network, &grids, budget, settings.seed);
+        grids.iter_mut().for_each(|grid| grid.arrange(&found.generators));
+        let report = |symmetry: &Symmetry| self.generator(ground, &grids, symmetry);
         let classes = |orbits: Vec<u32>| orbits.iter().enumerate().filter(|&(at, &least)| at as u32 == least).count();
         let group = found.group.as_ref();
         Some(SymmetryReport {
@@ -540,13 +545,13 @@ impl Reporter<'_> {
         })
     }
 
-    fn generator(&self, ground: &GroundProgram, symmetry: &Symmetry) -> GeneratorReport {
+    fn generator(&self, ground: &GroundProgram, grids: &[Grid], symmetry: &Symmetry) -> GeneratorReport {
         let moved = |images: &[u32], name: &dyn Fn(usize) -> String, limit: usize| {
             let moved = images.iter().enumerate().filter(|&(at, &image)| at as u32 != image).take(limit);
             moved.map(|(at, &image)| (name(at), name(image as usize))).collect()
         };
         GeneratorReport {
-            name: String::new(),
+            name: symmetry::describe(ground, grids, symmetry).to_string(),
             evidence: match symmetry.evidence {
                 symmetry::Evidence::Seen { states } => Evidence::Seen(states),
                 _ => Evidence::Proved,
