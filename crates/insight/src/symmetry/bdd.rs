@@ -58,9 +58,14 @@ impl Diagrams {
         }
     }
 
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
     /// Lets the collection grow by so many nodes until the next call.
     pub(super) fn allow(&mut self, n_nodes: usize) {
-        self.allowed = self.limit.min(self.nodes.len() + n_nodes);
+        self.allowed = self.limit.min(self.len() + n_nodes);
     }
 
     /// The function that is one variable; `None` if the limit is reached.
@@ -77,7 +82,7 @@ impl Diagrams {
         if let Some(&number) = self.known.get(&node) {
             return Some(Diagram(number << 1).invert_if(invert));
         }
-        if self.nodes.len() >= self.allowed {
+        if self.len() >= self.allowed {
             return None;
         }
         let number = self.nodes.len() as u32;

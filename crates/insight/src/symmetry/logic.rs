@@ -46,6 +46,22 @@ impl Known {
     }
 }
 
+impl Known {
+    /// Lets a permutation leave alone what never changes; `false` if it takes such a thing to one that does.
+    pub(super) fn pin(&self, points: &mut [u32]) -> bool {
+        let n_fluents = self.constants.len();
+        let never = |point: usize| match point.checked_sub(n_fluents) {
+            None => self.constants[point].is_some(),
+            Some(chosen) => self.live.get(chosen) == Some(&false),
+        };
+        if !points.iter().enumerate().all(|(point, &to)| never(point) == never(to as usize)) {
+            return false;
+        }
+        (0..points.len()).filter(|&point| never(point)).for_each(|point| points[point] = point as u32);
+        true
+    }
+}
+
 /// Which outputs are looked at, besides legal moves and next fluents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outputs {

@@ -13,8 +13,11 @@
 mod action;
 mod automorphism;
 mod bdd;
+mod enumerate;
+mod grid;
 mod group;
 mod logic;
+mod name;
 mod path;
 mod prove;
 mod refine;
@@ -23,6 +26,9 @@ mod sat;
 mod web;
 
 pub use action::{Action, Translation, canonical_state};
+pub use enumerate::{Enumeration, Trial, enumerate};
+pub use grid::{Axis, Grid, Square};
+pub use name::{Description, Turn, describe};
 
 use std::sync::Arc;
 
@@ -49,7 +55,7 @@ pub struct Budget {
     pub candidates: usize,
     /// Batches of 512 sampled states.
     pub batches: u32,
-    /// Nodes of the decision diagrams in one proof.
+    /// Nodes of the decision diagrams in all proofs.
     pub diagrams: usize,
     /// Conflicts of the satisfiability solver in one proof, times the number of gates that it deals with.
     pub conflicts: u64,
@@ -66,7 +72,7 @@ impl Default for Budget {
             group: 1_000_000_000,
             candidates: 512,
             batches: 8,
-            diagrams: 500_000,
+            diagrams: 2_500_000,
             conflicts: 20_000_000,
             failures: 4,
         }
@@ -98,6 +104,8 @@ pub enum StopReason {
     },
     /// The order of the group needs more images of points than this.
     Group(u64),
+    /// So many proofs came to nothing; nothing more was tried.
+    Proofs(u32),
 }
 
 impl std::fmt::Display for StopReason {
@@ -109,6 +117,7 @@ impl std::fmt::Display for StopReason {
             StopReason::Graph { size, limit } => write!(f, "a graph of size {size}, over the budget of {limit}"),
             StopReason::Search { nodes } => write!(f, "the graph's automorphisms need more than {nodes} search nodes"),
             StopReason::Group(limit) => write!(f, "the group's order needs more than {limit} images of points"),
+            StopReason::Proofs(limit) => write!(f, "{limit} proofs came to nothing, and no more were tried"),
         }
     }
 }
@@ -279,6 +288,17 @@ impl Symmetry {
 /// Finds the symmetries of a game. A network of the same program tells what never changes, and lets more be found: what
 /// some of the rules allow is tried on sampled states, and then proved. The seed is that of the samples.
 pub fn find(ground: &GroundProgram, network: Option<&Arc<Network>>, budget: &Budget, seed: u64) -> Symmetries {
+    find_on_boards(ground, network, &[], budget, seed)
+}
+
+/// The same, given the boards of the game: their reflections and rotations are tried, too.
+pub fn find_on_boards(
+    ground: &GroundProgram,
+    network: Option<&Arc<Network>>,
+    grids: &[Grid],
+    budget: &Budget,
+    seed: u64,
+) -> Symmetries {
     let mut search = Search {
         shape: Shape::new(ground),
         degree: ground.fluents.len() + ground.moves.len() + ground.roles.len(),
@@ -303,9 +323,12 @@ pub fn find(ground: &GroundProgram, network: Option<&Arc<Network>>, budget: &Bud
         search.stopped.push(reason);
         return search.finish();
     }
-    // Step 2. What holds of the rules without their goals, and without their end, may hold of all.
+    // Step 2. What holds of the rules without their goals, and without their end, may hold of all; and so may what turns a
+    // board.
     if let Some(network) = network {
-        let candidates = candidates(ground, &logic, &known, &search, budget);
+        let mut candidates = candidates(ground, &logic, &known, &search, budget);
+        candidates.extend(search.board_candidates(ground, grids, budget));
+        candidates.retain_mut(|candidate| known.pin(&mut candidate.points));
         search.try_candidates(ground, network, &logic, candidates, budget, seed);
     }
     search.finish()
@@ -318,7 +341,7 @@ fn candidates(
     known: &Known,
     search: &Search,
     budget: &Budget,
-) -> Vec<Permutation> {
+) -> Vec<Candidate> {
     // Cells of a board that only the end of the game joins can be exchanged at will without it. Such large groups are no
     // help, and not worth the time.
     let less =
@@ -334,9 +357,21 @@ fn candidates(
             continue;
         }
         order = found;
-        candidates.extend(group.and_then(|group| group.elements(budget.candidates)).unwrap_or(generators));
+        // Among generators of a large group are many that nothing but a rare end refutes.
+        let (permutations, is_likely) = match group.and_then(|group| group.elements(budget.candidates)) {
+            Some(elements) => (elements, true),
+            None => (generators, false),
+        };
+        candidates.extend(permutations.into_iter().map(|points| Candidate { points, is_likely }));
     }
     candidates
+}
+
+/// A permutation that may be a symmetry.
+struct Candidate {
+    points: Permutation,
+    /// Whether it is worth telling if it is neither refuted nor proved.
+    is_likely: bool,
 }
 
 /// What has been found so far.
@@ -361,50 +396,73 @@ impl Search {
         self.group.as_ref().is_some_and(|group| group.contains(points))
     }
 
+    /// Reflections and rotations of boards, alone and together with known symmetries that move roles.
+    fn board_candidates(&self, ground: &GroundProgram, grids: &[Grid], budget: &Budget) -> Vec<Candidate> {
+        let first_role = self.shape.n_fluents + self.shape.n_moves;
+        let moves_roles =
+            |points: &&Permutation| (first_role..self.degree).any(|point| points[point] as usize != point);
+        let swaps: Vec<&Permutation> =
+            self.generators.iter().map(|(points, _)| points).filter(moves_roles).take(2).collect();
+        let mut candidates: Vec<Permutation> = Vec::new();
+        for grid in grids {
+            for map in grid.turns().iter().skip(1) {
+                let permutations = grid.permutations(ground, map, budget.candidates / 16);
+                for points in permutations.into_iter().filter(|points| !self.holds(points)) {
+                    candidates.extend(swaps.iter().map(|swap| group::then(&points, swap)));
+                    candidates.push(points.into());
+                }
+            }
+        }
+        candidates.truncate(budget.candidates);
+        candidates.into_iter().map(|points| Candidate { points, is_likely: true }).collect()
+    }
+
     /// Tries permutations on samples, and then to prove them.
     fn try_candidates(
         &mut self,
         ground: &GroundProgram,
         network: &Arc<Network>,
         logic: &Logic,
-        candidates: Vec<Permutation>,
+        candidates: Vec<Candidate>,
         budget: &Budget,
         seed: u64,
     ) {
-        let mut rest = candidates.into_iter().filter(|points| !self.holds(points)).peekable();
-        if rest.peek().is_none() {
+        let candidates: Vec<Candidate> =
+            candidates.into_iter().filter(|candidate| !self.holds(&candidate.points)).collect();
+        if candidates.is_empty() {
             return;
         }
-        let rest: Vec<Permutation> = rest.collect();
         let translation = Translation::new(ground, network);
         let mut samples = Samples::new(network, budget.batches, seed);
-        let mut prover = Prover::new(ground, network, logic);
-        let mut open: Vec<Permutation> = Vec::new();
+        let mut prover = Prover::new(ground, network, logic, budget);
+        let (mut refuted, mut unproved): (Vec<Permutation>, Vec<Permutation>) = (Vec::new(), Vec::new());
         let mut n_failed = 0;
-        for points in rest {
-            // Times a known symmetry it has been tried already.
-            let is_tried = |tried: &Permutation| self.holds(&group::then(&group::inverse(tried), &points));
-            if self.holds(&points) || open.iter().any(is_tried) {
+        for Candidate { points, is_likely } in candidates {
+            if self.holds(&points) || self.is_among(&refuted, &points) || self.is_among(&unproved, &points) {
                 continue;
             }
             let symmetry = self.shape.symmetry(&points, Evidence::Seen { states: samples.n_states() });
             let action = translation.action(&symmetry);
             if action.is_none_or(|action| samples.refute(network, &action)) {
-                open.push(points);
+                refuted.push(points);
                 continue;
             }
-            let verdict = if n_failed < budget.failures { prover.prove(&points, budget) } else { Verdict::Open };
-            let evidence = match verdict {
+            let evidence = match prover.prove(&points, budget) {
                 Verdict::Structure => Evidence::Graph,
                 Verdict::Meaning => Evidence::Meaning,
                 Verdict::Refuted => {
-                    open.push(points);
+                    refuted.push(points);
                     continue;
                 }
                 Verdict::Open => {
-                    open.push(points.clone());
-                    self.unproved.push((points, samples.n_states()));
+                    if is_likely {
+                        unproved.push(points);
+                    }
                     n_failed += 1;
+                    if n_failed == budget.failures {
+                        self.stopped.push(StopReason::Proofs(budget.failures));
+                        break;
+                    }
                     continue;
                 }
             };
@@ -414,8 +472,24 @@ impl Search {
                 return;
             }
         }
-        let unproved = std::mem::take(&mut self.unproved);
-        self.unproved = unproved.into_iter().filter(|(points, _)| !self.holds(points)).collect();
+        // What is a symmetry is one when it is done twice, too.
+        let is_possible = |points: &Permutation| {
+            let mut power = group::then(points, points);
+            while !self.holds(&power) && power != *points {
+                if self.is_among(&refuted, &power) {
+                    return false;
+                }
+                power = group::then(&power, points);
+            }
+            !self.holds(points)
+        };
+        unproved.retain(is_possible);
+        self.unproved = unproved.into_iter().map(|points| (points, samples.n_states())).collect();
+    }
+
+    /// Whether a permutation is one of those tried, up to known symmetries.
+    fn is_among(&self, tried: &[Permutation], points: &Permutation) -> bool {
+        tried.iter().any(|tried| self.holds(&group::then(&group::inverse(tried), points)))
     }
 
     fn finish(self) -> Symmetries {

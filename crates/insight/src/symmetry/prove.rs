@@ -31,6 +31,8 @@ pub(super) struct Prover<'a> {
     /// Numbers for what nodes and edges of webs are labelled with.
     labels: FxHashMap<(Kind, Vec<Wire>), u32>,
     in_cycle: Vec<bool>,
+    /// Nodes that decision diagrams may still have in all proofs to come.
+    nodes_left: usize,
     /// The role of each move.
     role_of: Vec<u32>,
     /// Fluents that are always equal, or opposite.
@@ -70,7 +72,7 @@ fn image_of(images: &Images, wire: Wire) -> Option<Wire> {
 }
 
 impl<'a> Prover<'a> {
-    pub(super) fn new(ground: &GroundProgram, network: &Network, logic: &'a Logic) -> Prover<'a> {
+    pub(super) fn new(ground: &GroundProgram, network: &Network, logic: &'a Logic, budget: &Budget) -> Prover<'a> {
         let needed = logic.needed(Outputs::ALL);
         let mut components = logic.components();
         components.retain(|(members, _)| members[0] >= logic.first_inner() && needed[members[0]]);
@@ -88,6 +90,7 @@ impl<'a> Prover<'a> {
             webs: Webs::default(),
             labels: FxHashMap::default(),
             in_cycle,
+            nodes_left: budget.diagrams,
             role_of: ground.moves.iter().map(|&(role, _)| role).collect(),
             equal: equal
                 .map(|&(term, other, inverted)| (wire(term), wire(network.fluents[other as usize]).invert_if(inverted)))
@@ -120,30 +123,44 @@ impl<'a> Prover<'a> {
         let mut images: Images = vec![None; logic.gates.len()];
         images[0] = Some(Wire::FALSE);
         (0..logic.n_fluents + logic.n_moves).for_each(|point| images[1 + point] = Some(Wire::of(1 + points[point])));
-        let mut verdict = Verdict::Structure;
-        loop {
-            self.spread(&mut images);
-            let is_open = |&(here, there): &(Wire, Wire)| image_of(&images, here) != Some(there);
-            now.retain(is_open);
-            next.retain(is_open);
-            if now.is_empty() && next.is_empty() {
-                return verdict;
-            }
-            verdict = Verdict::Meaning;
+        self.spread(&mut images);
+        let keep_open = |images: &Images, pairs: &mut Vec<(Wire, Wire)>| {
+            pairs.retain(|&(here, there)| image_of(images, here) != Some(there));
+        };
+        keep_open(&images, &mut now);
+        keep_open(&images, &mut next);
+        if now.is_empty() && next.is_empty() {
+            return Verdict::Structure;
+        }
+        // What is wrong is often seen at once.
+        let verdict = self.solve(&images, &now, &next, budget.conflicts / 16);
+        if verdict != Verdict::Open {
+            return verdict;
+        }
+        while !now.is_empty() || !next.is_empty() {
             let open: Vec<(Wire, Wire)> = now.iter().chain(&next).copied().collect();
-            let found = Comparison::new(logic, &images, budget.diagrams).sweep(&open);
+            let mut comparison = Comparison::new(logic, &images, self.nodes_left.min(NODES_PER_SWEEP));
+            let found = comparison.sweep(&open);
+            self.nodes_left -= comparison.diagrams.len();
             if found.is_empty() {
-                break;
+                return self.solve(&images, &now, &next, budget.conflicts);
             }
             found.into_iter().for_each(|(gate, image)| images[gate as usize] = Some(image));
+            self.spread(&mut images);
+            keep_open(&images, &mut now);
+            keep_open(&images, &mut next);
         }
-        // Step 3. What is left goes to a solver.
-        let mut clauses = Clauses::new(logic, &images, &self.in_cycle, budget.conflicts);
+        Verdict::Meaning
+    }
+
+    /// Lets a solver look for a state, and moves, that tell outputs from what they should become.
+    fn solve(&self, images: &Images, now: &[(Wire, Wire)], next: &[(Wire, Wire)], conflicts: u64) -> Verdict {
+        let mut clauses = Clauses::new(self.logic, images, &self.in_cycle, conflicts);
         self.equal.iter().for_each(|&(a, b)| clauses.suppose_equal(a, b));
-        let mut answer = clauses.compare(&now);
+        let mut answer = clauses.compare(now);
         if answer == Answer::Equal && !next.is_empty() {
             clauses.suppose_legal_moves(&self.role_of);
-            answer = clauses.compare(&next);
+            answer = clauses.compare(next);
         }
         match answer {
             Answer::Equal => Verdict::Meaning,
@@ -152,26 +169,24 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// Each output with the output that it should become: legal moves, goals and the end; then next fluents.
+    /// Each output with the output that it should become: the end, goals and legal moves; then next fluents. The end and the
+    /// goals come first: they are few, and what is no symmetry often shows there.
     fn pairs(&self, points: &[u32]) -> [Vec<(Wire, Wire)>; 2] {
         let logic = self.logic;
         let first_role = logic.n_fluents + logic.n_moves;
         let to = |first: usize, index: usize| points[first + index] as usize - first;
-        let next = (0..logic.n_fluents).map(|fluent| (logic.next[fluent], logic.next[to(0, fluent)])).collect();
-        let legal = |chosen: usize| (logic.legal[chosen], logic.legal[to(logic.n_fluents, chosen)]);
-        let mut now: Vec<(Wire, Wire)> = (0..logic.n_moves).map(legal).collect();
-        now.push((logic.terminal, logic.terminal));
+        let mut now = vec![(logic.terminal, logic.terminal)];
         for &(role, value, wire) in &logic.goals {
             let role = to(first_role, role as usize) as u32;
             let found = logic.goals.iter().find(|goal| (goal.0, goal.1) == (role, value));
             now.push((wire, found.map_or(Wire::FALSE, |goal| goal.2)));
         }
-        let mut pairs = [now, next];
-        for pairs in &mut pairs {
-            pairs.sort_unstable();
-            pairs.dedup();
-        }
-        pairs
+        now.extend((0..logic.n_moves).map(|chosen| (logic.legal[chosen], logic.legal[to(logic.n_fluents, chosen)])));
+        let next = (0..logic.n_fluents).map(|fluent| (logic.next[fluent], logic.next[to(0, fluent)])).collect();
+        [now, next].map(|pairs: Vec<(Wire, Wire)>| {
+            let mut seen = FxHashSet::default();
+            pairs.into_iter().filter(|&pair| seen.insert(pair)).collect()
+        })
     }
 
     /// Finds images by structure.
@@ -383,5 +398,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// Nodes of decision diagrams for one look at all gates.
+const NODES_PER_SWEEP: usize = 500_000;
 /// Nodes of decision diagrams that one gate may add. What needs more is left to structure.
 const NODES_PER_GATE: usize = 5000;
