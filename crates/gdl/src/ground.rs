@@ -105,6 +105,8 @@ pub struct GroundProgram {
     pub goals: Vec<(u32, TermId, u32)>,
     /// The atom that ends the game.
     pub terminal: Option<u32>,
+    /// What else was asked for: the relation's place in the question, the arguments, the atom.
+    pub views: Vec<(u32, Box<[TermId]>, u32)>,
     /// The instances of each atom, as a range of `instances`.
     pub atoms: Vec<std::ops::Range<u32>>,
     /// The literals of each instance, as a range of `literals`.
@@ -124,13 +126,18 @@ impl GroundProgram {
 
 /// Grounds a program.
 pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failure> {
+    ground_with(program, &[], budget)
+}
+
+/// Grounds a program together with every atom of some further relations that may ever hold: [`GroundProgram::views`].
+pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Result<GroundProgram, Failure> {
     let normal = normalize(program, budget.rules).map_err(Failure::Rules)?;
     let dynamic = dynamic_relations(&normal);
     let approximation = approximate(&normal, &dynamic);
     let limits = Limits { facts: budget.facts, work: budget.work, static_table: 2_000_000, ..Limits::default() };
     let mut database = Database::new(Arc::new(approximation.program), limits).map_err(Failure::Unevaluable)?;
     database.find_on_demand(approximation.instances.iter().map(|&(instance, _)| instance));
-    for relation in [approximation.holds, approximation.may, GOAL, TERMINAL] {
+    for &relation in [approximation.holds, approximation.may, GOAL, TERMINAL].iter().chain(views) {
         database.complete(relation).map_err(Failure::Facts)?;
     }
     let mut grounder = Grounder {
@@ -156,6 +163,7 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
             next: Vec::new(),
             goals: Vec::new(),
             terminal: None,
+            views: Vec::new(),
             atoms: Vec::new(),
             instances: Vec::new(),
             literals: Vec::new(),
@@ -165,7 +173,7 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
     for (index, rule) in normal.rules.iter().enumerate() {
         grounder.rules_of.entry(rule.head.relation()).or_default().push(index);
     }
-    grounder.run(approximation.holds, approximation.may).map_err(|stop| match stop {
+    grounder.run(approximation.holds, approximation.may, views).map_err(|stop| match stop {
         Stop::Exceeded(exceeded) => Failure::Facts(exceeded),
         Stop::Literals => Failure::Literals(budget.literals),
     })
@@ -322,7 +330,7 @@ struct Grounder<'a> {
 const NO_ATOM: u32 = u32::MAX;
 
 impl Grounder<'_> {
-    fn run(mut self, holds: Relation, may: Relation) -> Result<GroundProgram, Stop> {
+    fn run(mut self, holds: Relation, may: Relation, views: &[Relation]) -> Result<GroundProgram, Stop> {
         // Step 1. Number roles, fluents and moves.
         let (mut roles, mut fluents, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         self.database.for_each(ROLE, |row| roles.push(row[0]))?;
@@ -354,6 +362,14 @@ impl Grounder<'_> {
         }
         if self.database.holds_any(TERMINAL)? {
             self.ground.terminal = Some(self.atom(TERMINAL, &[]));
+        }
+        for (index, &view) in views.iter().enumerate() {
+            let mut rows: Vec<Box<[TermId]>> = Vec::new();
+            self.database.for_each(view, |row| rows.push(row.into()))?;
+            for row in rows {
+                let atom = self.atom(view, &row);
+                self.ground.views.push((index as u32, row, atom));
+            }
         }
         (self.ground.roles, self.ground.fluents, self.ground.moves) = (roles, fluents, moves);
         // Step 3. Expand every atom that an output depends on.

@@ -19,7 +19,7 @@ pub struct VarId(pub u32);
 pub struct RuleId(pub u32);
 
 /// A term, possibly with variables.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Term {
     /// A variable of the rule.
     Var(VarId),

@@ -555,10 +555,13 @@ fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> N
         .filter_map(|&(role, value, goal)| Some((role, goal_value(value)?, atom(goal))))
         .filter(|&(_, _, wire)| wire != Wire::FALSE)
         .collect();
+    let formulas: Vec<Wire> = ground.views.iter().map(|&(_, _, view)| atom(view)).collect();
     // Step 1. Mark what the outputs need, from the highest gate down. A block is needed as a whole.
     let mut needed = vec![false; circuit.gates.len()];
     needed[0] = true;
-    for &wire in next.iter().chain(&legal).chain([&terminal]).chain(goals.iter().map(|(_, _, wire)| wire)) {
+    for &wire in
+        next.iter().chain(&legal).chain(&formulas).chain([&terminal]).chain(goals.iter().map(|(_, _, wire)| wire))
+    {
         needed[wire.gate() as usize] = true;
     }
     let mut block_of = vec![None; circuit.gates.len()];
@@ -654,7 +657,8 @@ fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> N
         legal: wires(&legal),
         goals: goals.iter().map(|&(role, value, wire)| (role, value, renumber(wire, &number))).collect(),
         terminal: renumber(terminal, &number),
-        formulas: Vec::new(),
+        formulas: wires(&formulas),
+        views: ground.views.iter().map(|(view, args, _)| (*view, args.clone())).collect(),
         symbols: ground.symbols.clone(),
         terms: ground.terms.clone(),
     }

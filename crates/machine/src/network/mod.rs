@@ -106,8 +106,11 @@ pub struct Network {
     pub goals: Vec<(u32, i64, Wire)>,
     /// What ends the game.
     pub terminal: Wire,
-    /// Further wires of interest, which machines evaluate with the state; none at first.
+    /// Further wires of interest, which machines evaluate with the state: first those of `views`.
     pub formulas: Vec<Wire>,
+    /// The atoms that were asked for when the rules were grounded ([`gdl::ground::ground_with`]): the relation's place in the
+    /// question, and the arguments.
+    pub views: Vec<(u32, Box<[TermId]>)>,
     /// Names, for printing.
     pub symbols: Symbols,
     /// Terms, for printing.

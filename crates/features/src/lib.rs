@@ -1,0 +1,10 @@
+//! Numbers that say how good a position is, built from nothing but the rules.
+//!
+//! A feature is written in one language ([`feature::Feature`]): a formula over the rules' relations with a list of counted
+//! variables, a number read from a structure of the game, or a pattern of fluents. Features come from the rules by
+//! transformation (`logic`), from the analysis (`structural`) and from positions by mining (`pattern`), are selected
+//! by evidence from played positions (`positions`, `select`), and are compiled to run.
+
+pub mod feature;
+pub mod formula;
+pub mod game;
