@@ -1,5 +1,7 @@
 //! Features: numbers of a position.
 
+use gdl::TermId;
+use gdl::datalog::Terms;
 use gdl::program::VarId;
 
 use crate::formula::Formula;
@@ -9,6 +11,20 @@ use crate::formula::Formula;
 pub enum Weight {
     /// One: the value is the number of bindings.
     One,
+}
+
+impl Weight {
+    /// Whether each binding adds one.
+    pub fn is_one(&self) -> bool {
+        *self == Weight::One
+    }
+
+    /// What a binding adds, given the value of each variable that the weight may read.
+    pub fn of(&self, _terms: &Terms, _value: impl Fn(VarId) -> Option<TermId>) -> i32 {
+        match self {
+            Weight::One => 1,
+        }
+    }
 }
 
 /// A formula with a list of counted variables: its value is the number of distinct bindings of the list for which the

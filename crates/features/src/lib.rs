@@ -5,6 +5,7 @@
 //! transformation (`logic`), from the analysis (`structural`) and from positions by mining (`pattern`), are selected
 //! by evidence from played positions (`positions`, `select`), and are compiled to run.
 
+pub mod columns;
 pub mod feature;
 pub mod formula;
 pub mod game;
