@@ -16,7 +16,7 @@ use gdl::{Database, TermId};
 use machine::lanes::{self, Lanes};
 use rustc_hash::FxHashMap;
 
-use crate::feature::Feature;
+use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
 
@@ -224,7 +224,7 @@ impl Columns {
         self.work = 0;
         let list: BTreeSet<VarId> = feature.list.iter().copied().collect();
         let mut components = components(&feature.formula);
-        if !feature.weight.is_one() {
+        if feature.weight != Weight::One {
             // The weight may need variables of several components.
             let (mut counted, mut others) = (Vec::new(), Vec::new());
             for component in components {
@@ -465,6 +465,12 @@ impl Columns {
             }
         }
     }
+}
+
+/// A term as it may stand in a formula.
+pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
+    let args: Box<[Term]> = terms.args(id).iter().map(|&arg| term(terms, arg)).collect();
+    if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
 }
 
 const TRUE: Relation = Relation { name: gdl::keyword::TRUE, arity: 1 };
