@@ -9,3 +9,4 @@ pub mod columns;
 pub mod feature;
 pub mod formula;
 pub mod game;
+pub mod positions;
