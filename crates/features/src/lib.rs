@@ -9,4 +9,5 @@ pub mod columns;
 pub mod feature;
 pub mod formula;
 pub mod game;
+pub mod pattern;
 pub mod positions;

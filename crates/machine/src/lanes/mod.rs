@@ -6,6 +6,7 @@
 //! game is over starts the next one at once.
 
 mod compile;
+pub mod count;
 mod select;
 pub mod simd;
 mod transpose;
