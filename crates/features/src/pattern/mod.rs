@@ -1,0 +1,8 @@
+//! Patterns: conjunctions of fluents, where they come from and how they are matched.
+
+pub mod cover;
+pub mod forward;
+pub mod frequency;
+pub mod refit;
+pub mod set;
+pub mod unfold;
