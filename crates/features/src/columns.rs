@@ -276,10 +276,11 @@ impl Columns {
             }
         };
         let weight = |binding: &[TermId]| match weigh {
-            Some(feature) => feature
-                .weight
-                .of(&self.terms, |var| listed.iter().position(|&other| other == var).map(|place| binding[place])),
-            None => 1,
+            Some(feature) if feature.weight != Weight::One => {
+                let values: Vec<Term> = binding.iter().map(|&value| term(&self.terms, value)).collect();
+                feature.weight.of(listed, &values)
+            }
+            _ => 1,
         };
         if each_once {
             search.run_all(&plans, &self.all, &mut |binding, bits| {
