@@ -9,5 +9,6 @@ pub mod columns;
 pub mod feature;
 pub mod formula;
 pub mod game;
+pub mod logic;
 pub mod pattern;
 pub mod positions;
