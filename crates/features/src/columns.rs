@@ -124,6 +124,8 @@ impl Columns {
             columns.add(TRUE, vec![fluent], &column);
         }
         // Step 3. What never changes.
+        let roles = universe.roles.iter().map(|&role| vec![columns.own(&universe.terms, &mut known, role)]).collect();
+        columns.facts.insert(ROLE, Facts { rows: roles, bits: None });
         for facts in &universe.statics {
             let rows = facts
                 .rows
@@ -474,6 +476,7 @@ pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
     if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
 }
 
+const ROLE: Relation = Relation { name: gdl::keyword::ROLE, arity: 1 };
 const TRUE: Relation = Relation { name: gdl::keyword::TRUE, arity: 1 };
 
 impl Table {

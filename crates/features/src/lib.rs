@@ -6,6 +6,8 @@
 //! by evidence from played positions (`positions`, `select`), and are compiled to run.
 
 pub mod columns;
+pub mod compile;
+pub mod evaluate;
 pub mod feature;
 pub mod formula;
 pub mod game;
