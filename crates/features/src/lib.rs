@@ -14,3 +14,4 @@ pub mod game;
 pub mod logic;
 pub mod pattern;
 pub mod positions;
+pub mod select;
