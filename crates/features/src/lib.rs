@@ -9,3 +9,4 @@ pub mod feature;
 pub mod formula;
 pub mod game;
 pub mod logic;
+pub mod reference;
