@@ -14,4 +14,5 @@ pub mod game;
 pub mod logic;
 pub mod pattern;
 pub mod positions;
+pub mod reference;
 pub mod select;

@@ -8,6 +8,9 @@
 //! exhaustive, led by evidence.
 
 pub mod canonical;
+pub mod generate;
+pub mod preimage;
 pub mod rules;
 pub mod simplify;
+pub mod transform;
 pub mod unify;
