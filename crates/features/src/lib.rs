@@ -8,3 +8,4 @@
 pub mod feature;
 pub mod formula;
 pub mod game;
+pub mod structural;
