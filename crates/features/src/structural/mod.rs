@@ -4,7 +4,9 @@
 //! is the sum of the places of the cells where the piece is (one at most), a distance the sum over the pairs of cells where
 //! both are, a quantity the sum of the places of the values that it has. Each comes with a sentence in English.
 
+pub mod effects;
 pub mod region;
+pub mod squares;
 pub mod thesis;
 
 use std::collections::BTreeSet;
