@@ -16,3 +16,4 @@ pub mod pattern;
 pub mod positions;
 pub mod reference;
 pub mod select;
+pub mod structural;
