@@ -2,5 +2,8 @@
 
 pub mod atoms;
 pub mod bits;
+pub mod dag;
+pub mod genconf;
+pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
