@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
+use crate::reference::Values;
 
 /// How much work one feature may take, in rows visited times words of a column.
 pub const WORK: u64 = 20_000_000;
@@ -467,6 +468,12 @@ impl Columns {
                 Some(self.terms.intern(*name, &args?))
             }
         }
+    }
+}
+
+impl Values for Columns {
+    fn values(&mut self, feature: &Feature) -> Option<Vec<u32>> {
+        Some(Columns::values(self, feature)?.into_iter().map(i32::cast_unsigned).collect())
     }
 }
 

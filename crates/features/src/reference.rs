@@ -152,7 +152,7 @@ impl Reference {
 
 impl Values for Reference {
     fn values(&mut self, feature: &Feature) -> Option<Vec<u32>> {
-        let Weight::One = feature.weight;
+        let Weight::One = feature.weight else { return None };
         let (program, relation) = self.with_rule(feature);
         let mut database = Database::new(Arc::new(program), Limits { work: 50_000_000, ..Limits::default() }).ok()?;
         let mut values = Vec::with_capacity(self.states.len());

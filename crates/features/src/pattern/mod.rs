@@ -1,4 +1,4 @@
-//! Patterns: conjunctions of fluents, proposed by the rules, by the board and by played positions.
+//! Patterns: conjunctions of facts about a position, found by mining, drawn from boards, or unfolded from logic.
 
 pub mod atoms;
 pub mod bits;
@@ -11,3 +11,5 @@ pub mod refit;
 pub mod set;
 pub mod table;
 pub mod unfold;
+#[cfg(test)]
+pub(crate) mod testing;
