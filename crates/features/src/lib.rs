@@ -7,6 +7,7 @@
 
 pub mod columns;
 pub mod compile;
+pub mod construct;
 pub mod evaluate;
 pub mod feature;
 pub mod formula;

@@ -10,6 +10,6 @@ pub mod genconf;
 pub mod refit;
 pub mod set;
 pub mod table;
-pub mod unfold;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod unfold;
