@@ -5,8 +5,11 @@
 //! transformation (`logic`), from the analysis (`structural`) and from positions by mining (`pattern`), are selected
 //! by evidence from played positions (`positions`, `select`), and are compiled to run.
 
+pub mod columns;
 pub mod feature;
 pub mod formula;
 pub mod game;
 pub mod logic;
+pub mod pattern;
+pub mod positions;
 pub mod reference;

@@ -54,18 +54,16 @@ pub fn thesis_key(feature: &Feature) -> Feature {
     renumbered(feature, &number)
 }
 
-fn weighs(weight: &Weight, var: VarId) -> bool {
-    let _ = var;
-    match weight {
-        Weight::One => false,
-    }
+/// The weight with this variable told apart from all others.
+fn weighs(weight: &Weight, var: VarId) -> Weight {
+    weight.map_variables(&mut |other| VarId(u32::from(other == var)))
 }
 
 fn renumbered(feature: &Feature, number: &FxHashMap<VarId, u32>) -> Feature {
     let formula = sorted(&feature.formula.map_terms(&mut |term| rename(term, number)));
     let mut list: Vec<VarId> = feature.list.iter().filter_map(|var| number.get(var).map(|&to| VarId(to))).collect();
     list.sort_unstable();
-    Feature { weight: feature.weight.clone(), list, formula }
+    Feature { weight: feature.weight.map_variables(&mut |var| VarId(number[&var])), list, formula }
 }
 
 fn rename(term: &Term, number: &FxHashMap<VarId, u32>) -> Term {
