@@ -9,8 +9,10 @@
 
 pub mod canonical;
 pub mod generate;
+pub mod graph;
 pub mod preimage;
 pub mod rules;
+pub mod select;
 pub mod simplify;
 pub mod transform;
 pub mod unify;
