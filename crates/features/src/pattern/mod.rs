@@ -1,9 +1,15 @@
-//! Patterns: conjunctions of fluents, proposed by the rules, by the board and by played positions.
+//! Patterns: conjunctions of facts about a position, found by mining, drawn from boards, or unfolded from logic.
 
+pub mod atoms;
 pub mod bits;
 pub mod cover;
+pub mod dag;
 pub mod forward;
 pub mod frequency;
+pub mod genconf;
 pub mod refit;
 pub mod set;
+pub mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod unfold;
