@@ -13,7 +13,7 @@ use gdl::{Database, TermId};
 use rand::{RngExt, SeedableRng};
 use rustc_hash::FxHashSet;
 
-use crate::columns::{Columns, term};
+use crate::columns::term;
 use crate::feature::{Feature, Weight};
 
 /// Something that knows the values of features on some states.
@@ -184,12 +184,6 @@ pub fn intern(terms: &mut Terms, term: &Term) -> TermId {
             let args: Vec<TermId> = args.iter().map(|arg| intern(terms, arg)).collect();
             terms.intern(*name, &args)
         }
-    }
-}
-
-impl Values for Columns {
-    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
-        Columns::values(self, feature)
     }
 }
 
