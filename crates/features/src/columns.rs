@@ -472,8 +472,8 @@ impl Columns {
 }
 
 impl Values for Columns {
-    fn values(&mut self, feature: &Feature) -> Option<Vec<u32>> {
-        Some(Columns::values(self, feature)?.into_iter().map(i32::cast_unsigned).collect())
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+        Columns::values(self, feature)
     }
 }
 

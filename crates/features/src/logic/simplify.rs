@@ -6,9 +6,11 @@
 //! Variables that occur under a negation and nowhere outside of it are local to it: each negation gets its own.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use gdl::program::{Term, VarId};
 use gdl::symbol::keyword;
+
 use rustc_hash::FxHashMap;
 
 use super::rules::{Rules, first_free_of};
@@ -138,6 +140,10 @@ impl Simplifier<'_> {
     fn inline_atom(&mut self, atom: &Atom, room: &mut usize) -> Formula {
         if matches!(atom.name, keyword::TRUE | keyword::DOES) {
             return Formula::Atom(atom.clone());
+        }
+        if atom.name == keyword::ROLE {
+            let rows = self.rules.roles().into_iter().map(|role| vec![role]).collect();
+            return Formula::Member(atom.args.clone(), Arc::new(rows));
         }
         let found = self.rules.unifying(atom, self.fresh, 2);
         match found.as_slice() {
