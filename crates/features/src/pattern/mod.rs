@@ -4,6 +4,7 @@ pub mod atoms;
 pub mod bits;
 pub mod dag;
 pub mod genconf;
+pub mod sparse;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
