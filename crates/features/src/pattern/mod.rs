@@ -4,6 +4,8 @@ pub mod atoms;
 pub mod bits;
 pub mod dag;
 pub mod genconf;
+pub mod orbit;
+pub mod shapes;
 pub mod sparse;
 pub mod table;
 #[cfg(test)]
