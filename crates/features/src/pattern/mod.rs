@@ -4,5 +4,6 @@ pub mod cover;
 pub mod forward;
 pub mod frequency;
 pub mod refit;
+pub mod seeds;
 pub mod set;
 pub mod unfold;
