@@ -9,6 +9,7 @@ pub mod frequency;
 pub mod genconf;
 pub mod orbit;
 pub mod refit;
+pub mod seeds;
 pub mod set;
 pub mod shapes;
 pub mod sparse;
