@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
+use crate::reference::Values;
 
 /// How much work one feature may take, in rows visited times words of a column.
 pub const WORK: u64 = 20_000_000;
@@ -124,6 +125,8 @@ impl Columns {
             columns.add(TRUE, vec![fluent], &column);
         }
         // Step 3. What never changes.
+        let roles = universe.roles.iter().map(|&role| vec![columns.own(&universe.terms, &mut known, role)]).collect();
+        columns.facts.insert(ROLE, Facts { rows: roles, bits: None });
         for facts in &universe.statics {
             let rows = facts
                 .rows
@@ -468,12 +471,19 @@ impl Columns {
     }
 }
 
+impl Values for Columns {
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+        Columns::values(self, feature)
+    }
+}
+
 /// A term as it may stand in a formula.
 pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
     let args: Box<[Term]> = terms.args(id).iter().map(|&arg| term(terms, arg)).collect();
     if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
 }
 
+const ROLE: Relation = Relation { name: gdl::keyword::ROLE, arity: 1 };
 const TRUE: Relation = Relation { name: gdl::keyword::TRUE, arity: 1 };
 
 impl Table {
