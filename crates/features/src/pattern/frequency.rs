@@ -1,1 +1,413 @@
-//! To come.
+//! How often patterns match, for millions of patterns and hundreds of thousands of positions.
+//!
+//! Patterns that match hardly ever are over-fitted, and those that match all the time cost more than they tell, so a range of
+//! frequencies is kept (Kaneko, Yamaguchi and Kawai).
+//!
+//! The patterns are read as a trie, rarest literal first, and walked depth first with the positions that match the prefix:
+//! a bitset while they are many, an ascending list when they are few. A prefix that is too rare ends the walk below it.
+
+use std::ops::RangeInclusive;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::set::{Literal, Patterns};
+
+/// Positions as columns: for each fluent the positions where it holds, one bit each.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    n: usize,
+    n_words: usize,
+    columns: Vec<u64>,
+    /// How often each fluent holds.
+    counts: Vec<u32>,
+}
+
+impl Positions {
+    /// Columns from states of one bit for each fluent.
+    pub fn new<'a>(n_fluents: usize, states: impl ExactSizeIterator<Item = &'a [u64]>) -> Positions {
+        let n = states.len();
+        let n_words = n.div_ceil(64);
+        let mut columns = vec![0u64; n_words * n_fluents];
+        for (position, state) in states.enumerate() {
+            for (index, &word) in state.iter().enumerate() {
+                let mut word = word;
+                while word != 0 {
+                    let fluent = index * 64 + word.trailing_zeros() as usize;
+                    columns[fluent * n_words + position / 64] |= 1 << (position % 64);
+                    word &= word - 1;
+                }
+            }
+        }
+        let count =
+            |fluent| columns[fluent * n_words..(fluent + 1) * n_words].iter().map(|word| word.count_ones()).sum();
+        let counts = (0..n_fluents).map(count).collect();
+        Positions { n, n_words, columns, counts }
+    }
+
+    /// How many positions there are.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    fn column(&self, literal: Literal) -> (&[u64], u64) {
+        let from = literal.fact() as usize * self.n_words;
+        (&self.columns[from..from + self.n_words], if literal.is_negated() { u64::MAX } else { 0 })
+    }
+
+    fn all(&self) -> Matches {
+        let mut bits = vec![u64::MAX; self.n_words];
+        if !self.n.is_multiple_of(64) {
+            bits[self.n_words - 1] = (1 << (self.n % 64)) - 1;
+        }
+        Matches::Bits(bits, self.n as u32)
+    }
+
+    /// The number of positions where a literal holds.
+    pub fn count(&self, literal: Literal) -> u32 {
+        let count = self.counts[literal.fact() as usize];
+        if literal.is_negated() { self.n as u32 - count } else { count }
+    }
+
+    /// Appends the positions that match a pattern, ascending.
+    pub fn matching(&self, pattern: &[Literal], positions: &mut Vec<u32>) {
+        let (mut matches, mut other) = (self.all(), Matches::List(Vec::new()));
+        let mut rarest_first = pattern.to_vec();
+        rarest_first.sort_by_key(|&literal| self.count(literal));
+        for literal in rarest_first {
+            self.narrow(&matches, literal, &mut other);
+            std::mem::swap(&mut matches, &mut other);
+        }
+        matches.append_to(positions);
+    }
+
+    /// The part of `matches` where a literal holds, too.
+    fn narrow(&self, matches: &Matches, literal: Literal, into: &mut Matches) {
+        let (column, flip) = self.column(literal);
+        let (mut bits, mut list) = into.take();
+        match matches {
+            Matches::Bits(words, _) => {
+                bits.clear();
+                bits.extend(words.iter().zip(column).map(|(word, other)| word & (other ^ flip)));
+                let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
+                *into = Matches::Bits(bits, count);
+                if (count as usize) < self.n / SPARSE {
+                    list.clear();
+                    into.append_to(&mut list);
+                    *into = Matches::List(list);
+                }
+            }
+            Matches::List(positions) => {
+                list.clear();
+                list.resize(positions.len(), 0);
+                let mut n = 0;
+                for &position in positions {
+                    // Written always and counted only if it matches: no branch to guess.
+                    list[n] = position;
+                    n += ((column[position as usize / 64] ^ flip) >> (position % 64) & 1) as usize;
+                }
+                list.truncate(n);
+                *into = Matches::List(list);
+            }
+        }
+    }
+}
+
+/// Below one position in so many, a list takes less time than a bitset.
+const SPARSE: usize = 32;
+
+enum Matches {
+    Bits(Vec<u64>, u32),
+    List(Vec<u32>),
+}
+
+impl Matches {
+    fn count(&self) -> u32 {
+        match self {
+            Matches::Bits(_, count) => *count,
+            Matches::List(list) => list.len() as u32,
+        }
+    }
+
+    /// Its memory, to be used again.
+    fn take(&mut self) -> (Vec<u64>, Vec<u32>) {
+        match self {
+            Matches::Bits(bits, _) => (std::mem::take(bits), Vec::new()),
+            Matches::List(list) => (Vec::new(), std::mem::take(list)),
+        }
+    }
+
+    fn append_to(&self, positions: &mut Vec<u32>) {
+        match self {
+            Matches::Bits(bits, _) => {
+                for (index, &word) in bits.iter().enumerate() {
+                    let mut word = word;
+                    while word != 0 {
+                        positions.push(64 * index as u32 + word.trailing_zeros());
+                        word &= word - 1;
+                    }
+                }
+            }
+            Matches::List(list) => positions.extend_from_slice(list),
+        }
+    }
+}
+
+/// The frequencies that Kaneko, Yamaguchi and Kawai keep.
+pub const USUAL: RangeInclusive<f64> = 1.25e-5..=0.075;
+
+/// The patterns of a range of frequencies.
+#[derive(Clone, Debug, Default)]
+pub struct Frequent {
+    /// The patterns by their numbers, the most frequent first.
+    pub patterns: Vec<u32>,
+    /// In how many positions each of them matches.
+    pub supports: Vec<u32>,
+}
+
+/// Finds the patterns that match in a share of the positions which lies in the range. The result does not depend on the
+/// number of threads.
+pub fn select(patterns: &Patterns, positions: &Positions, range: &RangeInclusive<f64>, threads: usize) -> Frequent {
+    let n = positions.len() as f64;
+    let counts = (range.start() * n).ceil() as u32..=(range.end() * n).floor() as u32;
+    // Step 1. Rank the literals, rarest first, and write the patterns in ranks.
+    let n_literals = 2 * positions.counts.len();
+    let mut by_count: Vec<Literal> = (0..n_literals as u32).map(Literal).collect();
+    by_count.sort_by_key(|&literal| positions.count(literal));
+    let mut rank = vec![0u32; n_literals];
+    by_count.iter().zip(0..).for_each(|(literal, place)| rank[literal.0 as usize] = place);
+    let mut ranked = Ranked { starts: Vec::with_capacity(patterns.len() + 1), ranks: Vec::new() };
+    ranked.ranks.reserve_exact(patterns.n_literals());
+    let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); n_literals + 1];
+    for (number, pattern) in patterns.iter().enumerate() {
+        let from = ranked.ranks.len();
+        ranked.starts.push(from as u32);
+        ranked.ranks.extend(pattern.iter().map(|literal| rank[literal.0 as usize]));
+        ranked.ranks[from..].sort_unstable();
+        let first = ranked.ranks.get(from).map_or(0, |&rank| rank as usize + 1);
+        buckets[first].push(number as u32);
+    }
+    ranked.starts.push(ranked.ranks.len() as u32);
+    // Step 2. Walk the trie, one first literal after another.
+    let next = AtomicUsize::new(0);
+    let found: Vec<Mutex<Vec<(u32, u32)>>> = buckets.iter().map(|_| Mutex::default()).collect();
+    let buckets: Vec<Mutex<Vec<u32>>> = buckets.into_iter().map(Mutex::new).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let bucket = next.fetch_add(1, Ordering::Relaxed);
+                    if bucket >= buckets.len() {
+                        return;
+                    }
+                    let mut members = std::mem::take(&mut *buckets[bucket].lock().expect("no thread panics"));
+                    members.sort_unstable_by(|&one, &other| ranked.get(one).cmp(ranked.get(other)));
+                    let mut walk = Walk {
+                        ranked: &ranked,
+                        by_rank: &by_count,
+                        positions,
+                        counts: counts.clone(),
+                        matches: vec![positions.all()],
+                        found: Vec::new(),
+                    };
+                    walk.descend(&members, 0);
+                    *found[bucket].lock().expect("no thread panics") = walk.found;
+                }
+            });
+        }
+    });
+    // Step 3. The most frequent first, those of one frequency in the order of their numbers.
+    let mut all: Vec<(u32, u32)> = Vec::new();
+    found.into_iter().for_each(|part| all.append(&mut part.into_inner().expect("no thread panics")));
+    all.sort_unstable_by_key(|&(pattern, support)| (std::cmp::Reverse(support), pattern));
+    Frequent {
+        patterns: all.iter().map(|&(pattern, _)| pattern).collect(),
+        supports: all.iter().map(|&(_, support)| support).collect(),
+    }
+}
+
+/// Patterns written in the ranks of their literals.
+struct Ranked {
+    starts: Vec<u32>,
+    ranks: Vec<u32>,
+}
+
+impl Ranked {
+    fn get(&self, pattern: u32) -> &[u32] {
+        &self.ranks[self.starts[pattern as usize] as usize..self.starts[pattern as usize + 1] as usize]
+    }
+}
+
+struct Walk<'a> {
+    ranked: &'a Ranked,
+    by_rank: &'a [Literal],
+    positions: &'a Positions,
+    counts: RangeInclusive<u32>,
+    /// What matches the prefix, for each of its lengths.
+    matches: Vec<Matches>,
+    found: Vec<(u32, u32)>,
+}
+
+impl Walk<'_> {
+    /// Counts patterns that agree in their first `depth` literals, in lexicographic order.
+    fn descend(&mut self, mut members: &[u32], depth: usize) {
+        while let Some((&first, others)) = members.split_first() {
+            let Some(&rank) = self.ranked.get(first).get(depth) else {
+                let count = self.matches[depth].count();
+                if self.counts.contains(&count) {
+                    self.found.push((first, count));
+                }
+                members = others;
+                continue;
+            };
+            let same = members.partition_point(|&other| self.ranked.get(other)[depth] == rank);
+            if self.matches.len() == depth + 1 {
+                self.matches.push(Matches::List(Vec::new()));
+            }
+            let mut into = std::mem::replace(&mut self.matches[depth + 1], Matches::List(Vec::new()));
+            self.positions.narrow(&self.matches[depth], self.by_rank[rank as usize], &mut into);
+            let count = into.count();
+            self.matches[depth + 1] = into;
+            if count >= *self.counts.start() {
+                self.descend(&members[..same], depth + 1);
+            }
+            members = &members[same..];
+        }
+    }
+}
+
+/// Which columns are set in each row of a large binary matrix, such as which patterns match in each position.
+#[derive(Clone, Debug, Default)]
+pub struct Incidence {
+    starts: Vec<u64>,
+    items: Vec<u32>,
+    n_columns: usize,
+}
+
+impl Incidence {
+    /// The matrix of the patterns given by their numbers: rows are positions, and column `i` is `chosen[i]`.
+    pub fn of(patterns: &Patterns, chosen: &[u32], positions: &Positions) -> Incidence {
+        Incidence::from_columns(positions.len(), chosen.len(), |column, rows| {
+            positions.matching(patterns.get(chosen[column as usize]), rows);
+        })
+    }
+
+    /// A matrix from its columns; `column` appends the rows of one and is asked twice for each.
+    pub fn from_columns(n_rows: usize, n_columns: usize, mut column: impl FnMut(u32, &mut Vec<u32>)) -> Incidence {
+        let mut starts = vec![0u64; n_rows + 1];
+        let mut rows = Vec::new();
+        for index in 0..n_columns as u32 {
+            rows.clear();
+            column(index, &mut rows);
+            rows.iter().for_each(|&row| starts[row as usize + 1] += 1);
+        }
+        (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
+        let mut items = vec![0u32; starts[n_rows] as usize];
+        let mut fill = starts.clone();
+        for index in 0..n_columns as u32 {
+            rows.clear();
+            column(index, &mut rows);
+            for &row in &rows {
+                items[fill[row as usize] as usize] = index;
+                fill[row as usize] += 1;
+            }
+        }
+        Incidence { starts, items, n_columns }
+    }
+
+    /// How many rows there are.
+    pub fn n_rows(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// How many columns there are.
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// How many entries are set.
+    pub fn n_set(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The columns that are set in a row, ascending.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[u32] {
+        &self.items[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    /// How many rows each column is set in.
+    pub fn supports(&self) -> Vec<u32> {
+        let mut supports = vec![0; self.n_columns];
+        self.items.iter().for_each(|&column| supports[column as usize] += 1);
+        supports
+    }
+
+    /// The matrix of some of the columns; column `i` becomes `kept[i]`, in the same order.
+    pub fn keep(&self, kept: &[u32]) -> Incidence {
+        const GONE: u32 = u32::MAX;
+        let mut place = vec![GONE; self.n_columns];
+        kept.iter().zip(0..).for_each(|(&column, new)| place[column as usize] = new);
+        let mut starts = Vec::with_capacity(self.starts.len());
+        starts.push(0);
+        let mut items = Vec::new();
+        for row in 0..self.n_rows() {
+            let from = items.len();
+            items.extend(self.row(row).iter().map(|&column| place[column as usize]).filter(|&new| new != GONE));
+            items[from..].sort_unstable();
+            starts.push(items.len() as u64);
+        }
+        Incidence { starts, items, n_columns: kept.len() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+    use crate::pattern::set::matches;
+
+    #[test]
+    fn counts_equal_those_of_plain_matching() {
+        let mut rng = Pcg64Mcg::seed_from_u64(3);
+        let n_fluents = 40;
+        // Fluents of very different frequencies, so that both kinds of sets are met.
+        let states: Vec<[u64; 1]> = (0..3000)
+            .map(|_| {
+                let bit = |fluent: u32| u64::from(rng.random_range(0..1 + fluent / 4) == 0) << fluent;
+                [(0..n_fluents).map(bit).fold(0, |state, bit| state | bit)]
+            })
+            .collect();
+        let positions = Positions::new(n_fluents as usize, states.iter().map(|state| &state[..]));
+        let mut patterns = Patterns::default();
+        for _ in 0..3000 {
+            let mut pattern: Vec<Literal> =
+                (0..rng.random_range(0..5)).map(|_| Literal(rng.random_range(0..2 * n_fluents))).collect();
+            pattern.sort_unstable();
+            pattern.dedup();
+            patterns.insert(&pattern);
+        }
+        let count = |pattern: &[Literal]| states.iter().filter(|state| matches(pattern, &state[..])).count() as u32;
+        let range = 0.002..=0.1;
+        let found = select(&patterns, &positions, &range, 2);
+        let mut expected: Vec<(u32, u32)> = (0..).zip(patterns.iter().map(count)).collect();
+        expected.retain(|(_, count)| (6..=300).contains(count));
+        expected.sort_by_key(|&(pattern, count)| (std::cmp::Reverse(count), pattern));
+        assert!(expected.len() > 300);
+        assert_eq!(found.patterns, expected.iter().map(|pair| pair.0).collect::<Vec<_>>());
+        assert_eq!(found.supports, expected.iter().map(|pair| pair.1).collect::<Vec<_>>());
+        assert_eq!(select(&patterns, &positions, &range, 1).patterns, found.patterns);
+        let incidence = Incidence::of(&patterns, &found.patterns, &positions);
+        assert_eq!(incidence.supports(), found.supports);
+        for (row, state) in states.iter().enumerate() {
+            let active = |&column: &u32| matches(patterns.get(found.patterns[column as usize]), state);
+            assert_eq!(incidence.row(row), (0..found.patterns.len() as u32).filter(active).collect::<Vec<_>>());
+        }
+    }
+}

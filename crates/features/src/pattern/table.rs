@@ -309,7 +309,7 @@ impl AtomicFeature {
 /// A weight that can be summed up.
 pub trait Weight: Copy + Send + Sync {
     /// The type of sums.
-    type Sum: Copy + Default + std::ops::AddAssign;
+    type Sum: Copy + Default + std::ops::AddAssign + std::ops::SubAssign;
     /// As part of a sum.
     fn widen(self) -> Self::Sum;
 }
@@ -352,13 +352,26 @@ impl<W: Weight> Tables<W> {
     /// The sum of the weights at these indices.
     pub fn sum<I: Index>(&self, indices: &[I]) -> W::Sum {
         let mut sum = W::Sum::default();
-        for (&(first, end), index) in self.spans.iter().zip(indices) {
-            let place = first as usize + index.place();
-            if place < end as usize {
-                sum += self.weights[place].widen();
-            }
+        for (&span, &index) in self.spans.iter().zip(indices) {
+            sum += self.weight(span, index);
         }
         sum
+    }
+
+    /// Brings a sum from some indices to others, looking up only where they differ. With integer weights this is exact.
+    pub fn update<I: Index>(&self, sum: &mut W::Sum, before: &[I], after: &[I]) {
+        for ((&span, &old), &new) in self.spans.iter().zip(before).zip(after) {
+            if old != new {
+                *sum -= self.weight(span, old);
+                *sum += self.weight(span, new);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn weight<I: Index>(&self, (first, end): (u32, u32), index: I) -> W::Sum {
+        let place = first as usize + index.place();
+        if place < end as usize { self.weights[place].widen() } else { W::Sum::default() }
     }
 }
 
@@ -469,6 +482,9 @@ mod tests {
         let tables = Tables::new(&[vec![1i16, 2, 4], vec![8]], &instances);
         assert_eq!(tables.sum(&[0u16, 0, 2]), 13);
         assert_eq!(tables.sum(&[3u16, 0, 1]), 10);
+        let mut sum = 13;
+        tables.update(&mut sum, &[0u16, 0, 2], &[3, 0, 1]);
+        assert_eq!(sum, 10);
         assert_eq!(Tables::new(&[vec![0.5f32], vec![]], &instances).sum(&[0u32, 0, 0]), 1.0);
     }
 
