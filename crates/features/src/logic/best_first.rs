@@ -1,8 +1,8 @@
 //! Generation led by evidence: what says most about the result for its cost is developed first.
 //!
 //! The space is that of the thesis and more ([`super::vary`]); it is never exhausted. Every feature is evaluated on labelled
-//! positions when it is made. If its values are those of an earlier feature it is a duplicate, whatever its formula; if they are
-//! always the same it is no feature, but may become one: a goal that no position reaches is where everything starts. The next
+//! positions when it is made. If its values are those of an earlier feature, or a multiple of them, it is a duplicate, whatever
+//! its formula; if they are always the same it is no feature, but may become one: a goal that no position reaches is where everything starts. The next
 //! feature to be developed is mostly the one that promises most, now and then the oldest of each kind of root, so that no
 //! part of the rules is forgotten.
 
@@ -145,6 +145,7 @@ pub fn generate(
 ) -> Outcome {
     let context = materials.context();
     let mut work = Generation {
+        materials,
         columns,
         evidence,
         budget,
@@ -239,7 +240,7 @@ fn expand(materials: &Materials, node: &Node) -> Vec<(&'static str, Feature)> {
     if node.constant != Some(0) {
         add("weigh", vary::weigh(domains, feature));
         add("remove-variable", fewer_variables(context, feature));
-        add("specialize", vary::specialize(context, domains, feature));
+        add("specialize", vary::specialize(domains, feature));
     }
     if node.constant.is_none() {
         add("with-turn", vary::with_turn(domains, feature));
@@ -263,6 +264,7 @@ fn fewer_variables(context: &Context, feature: &Feature) -> Vec<Feature> {
 }
 
 struct Generation<'a> {
+    materials: &'a Materials,
     columns: &'a mut Columns,
     evidence: &'a mut dyn FnMut(&[i32]) -> f64,
     budget: &'a Budget,
@@ -311,10 +313,22 @@ impl Generation<'_> {
         None
     }
 
+    /// The feature without conjuncts that say nothing.
+    fn pruned(&self, feature: &Feature) -> Feature {
+        let formula = self.materials.domains.prune(&self.materials.rules, &feature.formula);
+        let bound = simplify::bound_variables(&formula);
+        // What a sum adds up must stay.
+        if formula == feature.formula || feature.weight.variables().iter().any(|var| !bound.contains(var)) {
+            return feature.clone();
+        }
+        let list = feature.list.iter().copied().filter(|var| bound.contains(var)).collect();
+        Feature { weight: feature.weight.clone(), list, formula }
+    }
+
     /// Takes up a feature; whether its formula is new.
     fn add(&mut self, feature: &Feature, by: &'static str, parent: Option<usize>, about: About) -> bool {
         *self.counts.entry(by).or_default() += 1;
-        let feature = canonical(feature);
+        let feature = canonical(&self.pruned(feature));
         if self.formulas.insert(feature.clone(), ()).is_some() {
             return false;
         }
@@ -347,9 +361,8 @@ impl Generation<'_> {
                 if values.iter().all(|value| Some(*value) == first) {
                     node.constant = first;
                 } else {
-                    let mut hasher = FxHasher::default();
-                    values.hash(&mut hasher);
-                    if let Some(&same) = self.by_values.get(&hasher.finish()) {
+                    let essence = essence(&values);
+                    if let Some(&same) = self.by_values.get(&essence) {
                         let same = &mut self.outcome.found[same];
                         if price(&node.feature, own_work) < price(&same.feature, same.work) {
                             (same.feature, same.work) = (node.feature, own_work);
@@ -359,7 +372,7 @@ impl Generation<'_> {
                     let evidence = (self.evidence)(&values);
                     node.promise = node.promise.max(evidence);
                     let place = self.outcome.found.len();
-                    self.by_values.insert(hasher.finish(), place);
+                    self.by_values.insert(essence, place);
                     node.found = Some(place);
                     self.outcome.found.push(Found {
                         feature: node.feature.clone(),
@@ -379,6 +392,25 @@ impl Generation<'_> {
         self.nodes.push(node);
         true
     }
+}
+
+/// A hash that values have in common with their multiples and with what differs from them by a constant: a linear evaluation
+/// can't tell these apart.
+fn essence(values: &[i32]) -> u64 {
+    let base = i64::from(values.first().copied().unwrap_or(0));
+    let differences = || values.iter().map(|&value| i64::from(value) - base);
+    let divisor = differences().fold(0, |divisor, difference| gcd(divisor, difference.abs()));
+    let sign = differences().find(|&difference| difference != 0).map_or(1, i64::signum);
+    let mut hasher = FxHasher::default();
+    differences().for_each(|difference| (sign * difference / divisor.max(1)).hash(&mut hasher));
+    hasher.finish()
+}
+
+fn gcd(mut a: i64, mut b: i64) -> i64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Of features with the same values, the one with the least price stands for all.
@@ -411,5 +443,84 @@ impl Ord for Item {
     fn cmp(&self, other: &Item) -> Ordering {
         // Of equals, the older one comes first.
         self.priority.total_cmp(&other.priority).then(other.node.cmp(&self.node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::positions::{self, collect};
+
+    /// Features of a game of the library, by a few hundred random positions and the correlation with the first role's result.
+    fn found(name: &str, budget: &Budget) -> (Outcome, Game) {
+        let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let game = Game::new(gdl::read(name, &text).program, 1).expect("it grounds");
+        let views = Views::new(&game).expect("it grounds");
+        let settings = positions::Settings { levels: 1, positions: 600, ..Default::default() };
+        let positions = collect(&game, &settings, &mut |_| true).positions;
+        let mut columns = Columns::new(&game, &views, &positions.views());
+        let results: Vec<f64> =
+            (0..positions.len()).map(|at| f64::from(positions.result(at, 0).unwrap_or(50))).collect();
+        let mut evidence = |values: &[i32]| {
+            let n = values.len() as f64;
+            let mean = |numbers: &mut dyn Iterator<Item = f64>| numbers.sum::<f64>() / n;
+            let (x, y) = (mean(&mut values.iter().map(|&v| f64::from(v))), mean(&mut results.iter().copied()));
+            let pairs = || values.iter().zip(&results).map(|(&v, r)| (f64::from(v) - x, r - y));
+            let (xx, yy) = (pairs().map(|(a, _)| a * a).sum::<f64>(), pairs().map(|(_, b)| b * b).sum::<f64>());
+            if xx * yy > 0.0 { (pairs().map(|(a, b)| a * b).sum::<f64>() / (xx * yy).sqrt()).abs() } else { 0.0 }
+        };
+        let materials = Materials::new(&game, &views);
+        let outcome = generate(&materials, &mut columns, &mut evidence, budget);
+        (outcome, game)
+    }
+
+    const SMALL: Budget = Budget { evaluated: 600, work: 200_000_000, kept: 400, children: 60 };
+
+    #[test]
+    fn what_failed_in_the_thesis_gives_features() {
+        for name in ["hanoi", "quarto", "knightmove", "pancakes"] {
+            let (outcome, _) = found(name, &SMALL);
+            assert!(outcome.found.len() > 20, "{name}: {}", outcome.found.len());
+        }
+    }
+
+    #[test]
+    fn blocks_caught_are_a_number() {
+        let (outcome, game) = found("beatmania", &SMALL);
+        let symbols = &game.program.symbols;
+        let reads = |found: &&Found| matches!(found.feature.weight, Weight::Place { .. });
+        let places: Vec<String> =
+            outcome.found.iter().filter(reads).map(|found| found.feature.display(symbols).to_string()).collect();
+        assert!(places.iter().any(|text| text.contains("caught")), "{places:?}");
+    }
+
+    #[test]
+    fn generation_is_the_same_every_time_and_keeps_its_budget() {
+        let texts = || {
+            let (outcome, game) = found("tic-tac-toe", &SMALL);
+            assert!(outcome.n_evaluated <= SMALL.evaluated && outcome.found.len() <= SMALL.kept);
+            assert_ne!(outcome.stop, Stop::Exhausted);
+            let text = |found: &Found| found.feature.display(&game.program.symbols).to_string();
+            outcome.found.iter().map(text).collect::<Vec<String>>()
+        };
+        assert_eq!(texts(), texts());
+    }
+
+    #[test]
+    fn threats_keep_the_turn() {
+        let (outcome, game) = found("tic-tac-toe", &Budget { evaluated: 3_000, kept: 3_000, ..SMALL });
+        let control = game.program.symbols.find("control").expect("it has turns");
+        let joined = outcome.found.iter().filter(|found| {
+            let text = found.feature.display(&game.program.symbols).to_string();
+            text.contains(game.program.symbols.name(control)) && text.matches("cell").count() >= 3
+        });
+        assert!(joined.count() > 0);
+    }
+
+    #[test]
+    fn multiples_are_the_same() {
+        assert_eq!(essence(&[1, 2, 4]), essence(&[5, 3, -1]));
+        assert_ne!(essence(&[1, 2, 4]), essence(&[1, 2, 3]));
     }
 }

@@ -1,5 +1,6 @@
 //! Which values an argument can have, which orders they lie in, and whose turn it is: what the analysis adds to the rules.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gdl::program::{Relation, Term, VarId};
@@ -8,6 +9,8 @@ use indexmap::IndexMap;
 use insight::structure::turn::Kind;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
+use super::rules::Rules;
+use super::transform::components;
 use crate::columns::term;
 use crate::feature::Weight;
 use crate::formula::{Atom, Formula};
@@ -29,10 +32,14 @@ pub struct Domains {
     /// For each role, what says that it is to move; nothing unless roles take turns.
     pub turns: Vec<Formula>,
     orders: Vec<(Arc<Vec<Term>>, FxHashSet<Term>)>,
+    /// The facts that never change.
+    statics: IndexMap<Relation, Vec<Vec<Term>>, FxBuildHasher>,
 }
 
 /// Longer lists of values are not kept.
 const MAX_VALUES: usize = 400;
+/// Longer lists of facts are not kept, and not so many combinations of arguments looked up.
+const MAX_ROWS: usize = 2_000;
 
 impl Domains {
     /// The values that occur in a game.
@@ -72,6 +79,10 @@ impl Domains {
             let objects: Vec<Term> = order.objects.iter().map(|&object| term(&universe.terms, object)).collect();
             let set = objects.iter().cloned().collect();
             domains.orders.push((Arc::new(objects), set));
+        }
+        for facts in universe.statics.iter().filter(|facts| facts.rows.len() <= MAX_ROWS) {
+            let row = |row: &Vec<gdl::TermId>| row.iter().map(|&arg| term(&universe.terms, arg)).collect();
+            domains.statics.insert(facts.relation, facts.rows.iter().map(row).collect());
         }
         // Short orders first: the shortest that has all values is the one that is meant.
         domains.orders.sort_by_key(|(order, _)| order.len());
@@ -118,6 +129,68 @@ impl Domains {
         }
         let has_all = |set: &FxHashSet<Term>| values.iter().all(|value| set.contains(value));
         self.orders.iter().find(|(_, set)| has_all(set)).map(|(order, _)| order.clone())
+    }
+
+    /// The formula without static conjuncts that say nothing: those that share no variable with what depends on the state, and
+    /// those with a variable that occurs nowhere else, if they have a fact whatever the other arguments are.
+    pub fn prune(&self, rules: &Rules, formula: &Formula) -> Formula {
+        let mut parts: Vec<Formula> = Vec::new();
+        for group in components(formula) {
+            if group.iter().any(|part| rules.n_state_atoms(part) > 0) {
+                parts.extend(group);
+            }
+        }
+        loop {
+            let useless = (0..parts.len()).find(|&at| {
+                let Formula::Atom(atom) = &parts[at] else { return false };
+                let others = parts.iter().enumerate().filter(|(other, _)| *other != at);
+                let elsewhere: BTreeSet<VarId> = others.flat_map(|(_, part)| part.variables()).collect();
+                !rules.is_state_dependent(atom.relation()) && self.says_nothing(atom, &elsewhere, &parts)
+            });
+            let Some(useless) = useless else { break };
+            parts.remove(useless);
+        }
+        Formula::all(parts)
+    }
+
+    fn says_nothing(&self, atom: &Atom, elsewhere: &BTreeSet<VarId>, parts: &[Formula]) -> bool {
+        let is_loose = |arg: &Term| matches!(arg, Term::Var(var) if !elsewhere.contains(var));
+        let Some(rows) = self.statics.get(&atom.relation()) else { return false };
+        if !atom.args.iter().any(is_loose) {
+            return false;
+        }
+        // The combinations of the other arguments' values; a variable that occurs twice is more than this looks at.
+        let whole = Formula::And(parts.to_vec());
+        let mut combinations: Vec<Vec<Term>> = vec![Vec::new()];
+        let mut seen = Vec::new();
+        for arg in atom.args.iter().filter(|arg| !is_loose(arg)) {
+            let values = match arg {
+                Term::Var(var) if seen.contains(var) => return false,
+                Term::Var(var) => {
+                    seen.push(*var);
+                    match self.of_variable(&whole, *var) {
+                        Some(values) => values.to_vec(),
+                        None => return false,
+                    }
+                }
+                ground if ground.is_ground() => vec![ground.clone()],
+                _ => return false,
+            };
+            if combinations.len() * values.len() > MAX_ROWS {
+                return false;
+            }
+            combinations = combinations
+                .iter()
+                .flat_map(|before| values.iter().map(|value| before.iter().chain([value]).cloned().collect()))
+                .collect();
+        }
+        let known: FxHashSet<Vec<Term>> = rows
+            .iter()
+            .map(|row| {
+                row.iter().zip(&atom.args).filter(|(_, arg)| !is_loose(arg)).map(|(own, _)| own.clone()).collect()
+            })
+            .collect();
+        combinations.iter().all(|combination| known.contains(combination))
     }
 
     /// A weight that is 1 for one value and -1 for another.

@@ -13,8 +13,10 @@ use super::unify::{Substitution, first_free};
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 
-/// Values that are put in the place of a variable, and constants that become variables, at most.
+/// Clauses of an atom that are looked at, and constants that become variables, at most.
 const MAX_VALUES: usize = 8;
+/// A variable with more values is not replaced by each of them.
+const MAX_SPECIAL: usize = 4;
 /// State-dependent atoms of a piece of a long formula.
 const PIECE: usize = 3;
 
@@ -152,14 +154,14 @@ pub fn generalize(context: &Context, feature: &Feature) -> Vec<Feature> {
 }
 
 /// A variable becomes each of the few values that it can have.
-pub fn specialize(context: &Context, domains: &Domains, feature: &Feature) -> Vec<Feature> {
+pub fn specialize(domains: &Domains, feature: &Feature) -> Vec<Feature> {
     if feature.weight != Weight::One {
         return Vec::new();
     }
     let mut found = Vec::new();
     for var in bound_variables(&feature.formula) {
         let Some(values) = domains.of_variable(&feature.formula, var) else { continue };
-        if !(2..=MAX_VALUES).contains(&values.len()) {
+        if !(2..=MAX_SPECIAL).contains(&values.len()) {
             continue;
         }
         for value in values {
@@ -170,7 +172,6 @@ pub fn specialize(context: &Context, domains: &Domains, feature: &Feature) -> Ve
             found.push(compact(&Feature::count(list, formula)));
         }
     }
-    let _ = context;
     found
 }
 
