@@ -156,7 +156,7 @@ impl<'a> Player<'a> {
     /// Plays one match of mixed strength and returns the state with so many markers, if it is met before the end.
     fn play(&mut self, values: &[f64], markers: usize, rng: &mut Pcg64Mcg) -> Option<Box<[u64]>> {
         self.restart();
-        let skill = [(); 2].map(|()| [0.0, 0.5, 0.8, 0.95][rng.random_range(0..4)]);
+        let skill = [(); 2].map(|()| [0.5, 0.8, 0.9, 1.0][rng.random_range(0..4)]);
         let opening = rng.random_range(2..16);
         let mut joints = Vec::new();
         let mut ply = 0;

@@ -134,7 +134,7 @@ fn positions(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> V
 fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> Patterns {
     let ground = contest.game.circuit.ground.as_ref().expect("the ground rules are kept");
     let groups = unfold::proved_groups(&contest.game.structure, &contest.game.circuit);
-    let budget = unfold::Budget { work: 20_000_000, ..unfold::Budget::default() };
+    let budget = unfold::Budget { work: 500_000_000, ..unfold::Budget::default() };
     let mut unfolder = Unfolder::new(ground, &contest.game.circuit.network, groups, budget);
     let budget = seeds::Budget {
         candidates: arguments.candidates,
@@ -144,17 +144,15 @@ fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> 
     let say = |patterns: &Patterns, what: &str, all: bool| {
         eprintln!("{} {what}{}", patterns.len(), if all { "" } else { ", cut short" });
     };
-    let mut patterns = seeds::conditions(&mut unfolder, ground, &budget);
-    say(&patterns, "conditions", true);
+    let (n_whole, mut patterns) = seeds::conditions(&mut unfolder, ground, &budget);
+    eprintln!("{n_whole} conditions, {} with parts", patterns.len());
     let n = patterns.len();
-    if arguments.regressions > 0 {
-        let all = seeds::regress(&mut unfolder, &mut patterns, &budget);
-        say(&patterns, "with regressions", all);
-    }
+    let all = seeds::join(&unfolder, &mut patterns, n_whole, &budget);
+    say(&patterns, "with joins of whole conditions", all);
+    let all = seeds::regress(&mut unfolder, &mut patterns, n_whole, &budget);
+    say(&patterns, "with regressions", all);
     let all = seeds::join(&unfolder, &mut patterns, n, &budget);
-    say(&patterns, "with joins of conditions", all);
-    let all = seeds::join(&unfolder, &mut patterns, usize::MAX, &budget);
-    say(&patterns, "with further joins", all);
+    say(&patterns, "with joins of parts", all);
     stages.end("candidates");
     patterns
 }
@@ -167,6 +165,9 @@ fn main() {
     stages.end("analysis");
     // Step 1. Positions.
     let positions = positions(&contest, &arguments, &mut stages);
+    if arguments.candidates == 0 {
+        return;
+    }
     let (test, train) = positions.split_at(arguments.test.min(positions.len() / 2));
     let train = &train[..arguments.positions.min(train.len())];
     let (states, labels) = contest.expand(train);

@@ -59,6 +59,12 @@ impl Positions {
         (&self.columns[from..from + self.n_words], if literal.is_negated() { u64::MAX } else { 0 })
     }
 
+    /// The words of a literal's column.
+    pub(crate) fn words(&self, literal: Literal) -> impl Iterator<Item = u64> {
+        let (column, flip) = self.column(literal);
+        column.iter().map(move |word| word ^ flip)
+    }
+
     fn all(&self) -> Matches {
         let mut bits = vec![u64::MAX; self.n_words];
         if !self.n.is_multiple_of(64) {

@@ -25,12 +25,13 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { conjunctions: 2_000, regressions: 0, literals: 16, candidates: 1_000_000 }
+        Budget { conjunctions: 64, regressions: 40, literals: 16, candidates: 1_000_000 }
     }
 }
 
-/// The unfolded conditions of the rules, in the order of the ground program, each with its versions that lack one literal.
-pub fn conditions(unfolder: &mut Unfolder<'_>, ground: &GroundProgram, budget: &Budget) -> Patterns {
+/// The unfolded conditions of the rules, in the order of the ground program; after them their versions that lack one literal.
+/// The first number says how many whole ones there are.
+pub fn conditions(unfolder: &mut Unfolder<'_>, ground: &GroundProgram, budget: &Budget) -> (usize, Patterns) {
     let outputs = ground.legal.iter().copied().chain(ground.goals.iter().map(|goal| goal.2)).chain(ground.terminal);
     outputs.for_each(|atom| _ = unfolder.unfold(atom));
     let mut patterns = Patterns::default();
@@ -41,17 +42,20 @@ pub fn conditions(unfolder: &mut Unfolder<'_>, ground: &GroundProgram, budget: &
         for conjunction in dnf.conjunctions.iter().filter(|conjunction| unfolder.is_pattern(conjunction)) {
             if !conjunction.is_empty() && conjunction.len() <= budget.literals {
                 patterns.insert(conjunction);
-                without_one(conjunction).filter(|part| !part.is_empty()).for_each(|part| _ = patterns.insert(&part));
             }
         }
     }
-    patterns
+    let n_whole = patterns.len();
+    for index in 0..n_whole as u32 {
+        let whole = patterns.get(index).to_vec();
+        without_one(&whole).filter(|part| !part.is_empty()).for_each(|part| _ = patterns.insert(&part));
+    }
+    (n_whole, patterns)
 }
 
-/// Adds what may hold one move before each of the patterns; returns whether the budget sufficed.
-pub fn regress(unfolder: &mut Unfolder<'_>, patterns: &mut Patterns, budget: &Budget) -> bool {
-    let n = patterns.len() as u32;
-    for index in 0..n {
+/// Adds what may hold one move before each of the first `n` patterns; returns whether the budget sufficed.
+pub fn regress(unfolder: &mut Unfolder<'_>, patterns: &mut Patterns, n: usize, budget: &Budget) -> bool {
+    for index in 0..n.min(patterns.len()) as u32 {
         let pattern = patterns.get(index).to_vec();
         for cause in unfolder.regress(&pattern, budget.regressions) {
             if patterns.len() >= budget.candidates {
