@@ -286,43 +286,62 @@ impl Walk<'_> {
     }
 }
 
-/// Which columns are set in each row of a large binary matrix, such as which patterns match in each position.
+/// A large sparse matrix by rows, such as which patterns match in each position. Entries are small numbers, mostly 1.
 #[derive(Clone, Debug, Default)]
 pub struct Incidence {
     starts: Vec<u64>,
-    items: Vec<u32>,
+    columns: Vec<u32>,
+    /// The entries; none at all if every one is 1.
+    values: Vec<i8>,
     n_columns: usize,
 }
 
 impl Incidence {
     /// The matrix of the patterns given by their numbers: rows are positions, and column `i` is `chosen[i]`.
     pub fn of(patterns: &Patterns, chosen: &[u32], positions: &Positions) -> Incidence {
-        Incidence::from_columns(positions.len(), chosen.len(), |column, rows| {
-            positions.matching(patterns.get(chosen[column as usize]), rows);
+        let mut rows = Vec::new();
+        Incidence::from_columns(positions.len(), chosen.len(), |column, entries| {
+            rows.clear();
+            positions.matching(patterns.get(chosen[column as usize]), &mut rows);
+            entries.extend(rows.iter().map(|&row| (row, 1)));
         })
     }
 
-    /// A matrix from its columns; `column` appends the rows of one and is asked twice for each.
-    pub fn from_columns(n_rows: usize, n_columns: usize, mut column: impl FnMut(u32, &mut Vec<u32>)) -> Incidence {
+    /// A matrix from its columns; `column` appends the rows and values of one and is asked twice for each.
+    pub fn from_columns(
+        n_rows: usize,
+        n_columns: usize,
+        mut column: impl FnMut(u32, &mut Vec<(u32, i8)>),
+    ) -> Incidence {
         let mut starts = vec![0u64; n_rows + 1];
-        let mut rows = Vec::new();
+        let mut entries = Vec::new();
+        let mut all_one = true;
         for index in 0..n_columns as u32 {
-            rows.clear();
-            column(index, &mut rows);
-            rows.iter().for_each(|&row| starts[row as usize + 1] += 1);
+            entries.clear();
+            column(index, &mut entries);
+            for &(row, value) in &entries {
+                starts[row as usize + 1] += 1;
+                all_one &= value == 1;
+            }
         }
         (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
-        let mut items = vec![0u32; starts[n_rows] as usize];
+        let n_set = starts[n_rows] as usize;
+        let mut columns = vec![0u32; n_set];
+        let mut values = vec![0i8; if all_one { 0 } else { n_set }];
         let mut fill = starts.clone();
         for index in 0..n_columns as u32 {
-            rows.clear();
-            column(index, &mut rows);
-            for &row in &rows {
-                items[fill[row as usize] as usize] = index;
+            entries.clear();
+            column(index, &mut entries);
+            for &(row, value) in &entries {
+                let place = fill[row as usize] as usize;
+                columns[place] = index;
+                if !all_one {
+                    values[place] = value;
+                }
                 fill[row as usize] += 1;
             }
         }
-        Incidence { starts, items, n_columns }
+        Incidence { starts, columns, values, n_columns }
     }
 
     /// How many rows there are.
@@ -337,37 +356,67 @@ impl Incidence {
 
     /// How many entries are set.
     pub fn n_set(&self) -> usize {
-        self.items.len()
+        self.columns.len()
     }
 
     /// The columns that are set in a row, ascending.
     #[inline]
     pub fn row(&self, row: usize) -> &[u32] {
-        &self.items[self.starts[row] as usize..self.starts[row + 1] as usize]
+        &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// How many rows each column is set in.
-    pub fn supports(&self) -> Vec<u32> {
-        let mut supports = vec![0; self.n_columns];
-        self.items.iter().for_each(|&column| supports[column as usize] += 1);
-        supports
+    /// The values in a row, in the order of [`Incidence::row`]; none if all are 1.
+    #[inline]
+    pub fn values(&self, row: usize) -> &[i8] {
+        if self.values.is_empty() {
+            return &[];
+        }
+        &self.values[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The matrix of some of the columns; column `i` becomes `kept[i]`, in the same order.
+    /// Calls `visit` with each column of a row and its value.
+    #[inline]
+    pub fn for_each(&self, row: usize, mut visit: impl FnMut(u32, i8)) {
+        let columns = self.row(row);
+        if self.values.is_empty() {
+            columns.iter().for_each(|&column| visit(column, 1));
+        } else {
+            columns.iter().zip(self.values(row)).for_each(|(&column, &value)| visit(column, value));
+        }
+    }
+
+    /// For each column the sum of its entries and of their squares.
+    pub fn sums(&self) -> Vec<(i64, i64)> {
+        let mut sums = vec![(0, 0); self.n_columns];
+        for row in 0..self.n_rows() {
+            self.for_each(row, |column, value| {
+                let (sum, squares) = &mut sums[column as usize];
+                *sum += i64::from(value);
+                *squares += i64::from(value) * i64::from(value);
+            });
+        }
+        sums
+    }
+
+    /// The matrix of some of the columns; `kept[i]` becomes column `i`.
     pub fn keep(&self, kept: &[u32]) -> Incidence {
         const GONE: u32 = u32::MAX;
         let mut place = vec![GONE; self.n_columns];
         kept.iter().zip(0..).for_each(|(&column, new)| place[column as usize] = new);
-        let mut starts = Vec::with_capacity(self.starts.len());
-        starts.push(0);
-        let mut items = Vec::new();
+        let mut result = Incidence { starts: vec![0], n_columns: kept.len(), ..Incidence::default() };
+        let mut entries: Vec<(u32, i8)> = Vec::new();
         for row in 0..self.n_rows() {
-            let from = items.len();
-            items.extend(self.row(row).iter().map(|&column| place[column as usize]).filter(|&new| new != GONE));
-            items[from..].sort_unstable();
-            starts.push(items.len() as u64);
+            entries.clear();
+            self.for_each(row, |column, value| entries.push((place[column as usize], value)));
+            entries.retain(|&(column, _)| column != GONE);
+            entries.sort_unstable();
+            result.columns.extend(entries.iter().map(|entry| entry.0));
+            if !self.values.is_empty() {
+                result.values.extend(entries.iter().map(|entry| entry.1));
+            }
+            result.starts.push(result.columns.len() as u64);
         }
-        Incidence { starts, items, n_columns: kept.len() }
+        result
     }
 }
 
@@ -410,7 +459,8 @@ mod tests {
         assert_eq!(found.supports, expected.iter().map(|pair| pair.1).collect::<Vec<_>>());
         assert_eq!(select(&patterns, &positions, &range, 1).patterns, found.patterns);
         let incidence = Incidence::of(&patterns, &found.patterns, &positions);
-        assert_eq!(incidence.supports(), found.supports);
+        let supports: Vec<u32> = incidence.sums().iter().map(|&(sum, _)| sum as u32).collect();
+        assert_eq!(supports, found.supports);
         for (row, state) in states.iter().enumerate() {
             let active = |&column: &u32| matches(patterns.get(found.patterns[column as usize]), state);
             assert_eq!(incidence.row(row), (0..found.patterns.len() as u32).filter(active).collect::<Vec<_>>());

@@ -3,6 +3,7 @@
 pub mod cover;
 pub mod forward;
 pub mod frequency;
+pub mod orbit;
 pub mod refit;
 pub mod seeds;
 pub mod set;

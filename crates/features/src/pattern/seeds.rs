@@ -69,26 +69,36 @@ pub fn regress(unfolder: &mut Unfolder<'_>, patterns: &mut Patterns, n: usize, b
     true
 }
 
-/// Adds the conjunction of any two of the first `n` patterns that share a literal and may hold together. Pairs of early
-/// patterns come first. Returns whether the budget sufficed.
-pub fn join(unfolder: &Unfolder<'_>, patterns: &mut Patterns, n: usize, budget: &Budget) -> bool {
-    let n = n.min(patterns.len());
+/// Adds the conjunctions of a pattern of the range and one of the first `n` that share a literal and may hold together. Returns
+/// whether the budget sufficed.
+pub fn join(
+    unfolder: &Unfolder<'_>,
+    patterns: &mut Patterns,
+    range: std::ops::Range<usize>,
+    n: usize,
+    budget: &Budget,
+) -> bool {
     let mut with: Vec<Vec<u32>> = Vec::new();
-    let mut partners: Vec<u32> = Vec::new();
-    let mut joined: Vec<Literal> = Vec::new();
-    for index in 0..n as u32 {
-        let pattern = patterns.get(index).to_vec();
-        partners.clear();
-        for literal in &pattern {
+    for index in 0..n.min(patterns.len()) as u32 {
+        for literal in patterns.get(index) {
             if with.len() <= literal.0 as usize {
                 with.resize(literal.0 as usize + 1, Vec::new());
             }
-            partners.extend_from_slice(&with[literal.0 as usize]);
             with[literal.0 as usize].push(index);
+        }
+    }
+    let mut partners: Vec<u32> = Vec::new();
+    let mut joined: Vec<Literal> = Vec::new();
+    for index in range.start as u32..range.end.min(patterns.len()) as u32 {
+        let pattern = patterns.get(index).to_vec();
+        partners.clear();
+        for literal in &pattern {
+            partners.extend(with.get(literal.0 as usize).into_iter().flatten());
         }
         partners.sort_unstable();
         partners.dedup();
-        for &partner in &partners {
+        // Within the first, each pair is met once.
+        for &partner in partners.iter().filter(|&&partner| partner < index) {
             joined.clear();
             joined.extend(pattern.iter().chain(patterns.get(partner)));
             if unfolder.settle(&mut joined) && joined.len() <= budget.literals {
