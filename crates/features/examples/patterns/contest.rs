@@ -254,7 +254,7 @@ pub(crate) fn crude_values(contest: &Contest, seed: u64, threads: usize) -> Vec<
     let positions = Positions::new(n_fluents, states.iter().copied());
     let single: Patterns = (0..n_fluents as u32).map(|fluent| [Literal::of(fluent)]).collect();
     let chosen: Vec<u32> = (0..n_fluents as u32).collect();
-    let rows = Incidence::of(&single, &chosen, &positions);
+    let rows = Incidence::of(&single, &chosen, &positions, threads);
     refit::ridge(&rows, &labels, &refit::Settings { threads, ..refit::Settings::default() }).weights
 }
 

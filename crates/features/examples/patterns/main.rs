@@ -32,8 +32,8 @@ struct Arguments {
     candidates: usize,
     /// Conjunctions that regressing a condition may give.
     regressions: usize,
-    thresholds: Vec<f64>,
-    limit: usize,
+    /// How many patterns are selected and fitted.
+    sizes: Vec<usize>,
     threads: usize,
     seed: u64,
     /// Where labelled positions are kept.
@@ -53,8 +53,7 @@ fn arguments() -> Arguments {
         test: 6_000,
         candidates: 8_600_000,
         regressions: 40,
-        thresholds: vec![0.01, 5e-3, 2.5e-3, 1.25e-3, 5e-4, 1.25e-4],
-        limit: usize::MAX,
+        sizes: vec![4_000, 8_000, 16_000, 32_000, 64_000, 126_000],
         threads: 2,
         seed: 1,
         stored: None,
@@ -72,10 +71,7 @@ fn arguments() -> Arguments {
             "--test" => arguments.test = number(value()),
             "--candidates" => arguments.candidates = number(value()),
             "--regressions" => arguments.regressions = number(value()),
-            "--thresholds" => {
-                arguments.thresholds = value().split(',').map(|text| text.parse().expect("a number")).collect();
-            }
-            "--limit" => arguments.limit = number(value()),
+            "--sizes" => arguments.sizes = value().split(',').map(|text| number(text.to_owned())).collect(),
             "--threads" => arguments.threads = number(value()),
             "--seed" => arguments.seed = number(value()) as u64,
             "--stored" => arguments.stored = Some(value()),
@@ -233,7 +229,7 @@ fn main() {
         let labels = train.iter().map(|(_, label)| f64::from(*label)).collect();
         (Positions::new(n_fluents, train.iter().map(|(state, _)| &state[..])), labels)
     };
-    let rows = orbit::incidence(&orbits, &columns);
+    let rows = orbit::incidence(&orbits, &columns, threads);
     let active: f64 = orbits.iter().zip(&frequencies).map(|(orbit, frequency)| orbit.len() as f64 * frequency).sum();
     eprintln!("{active:.1} of them match in a position; {} entries", rows.n_set());
     stages.end("incidence");
@@ -244,8 +240,9 @@ fn main() {
     // The covariance of an orbit is that of each member times their number.
     let scale: Vec<f64> = candidates.orbits.iter().map(|orbit| 1.0 / orbit.len() as f64).collect();
     let settings = forward::Settings {
-        threshold: arguments.thresholds.iter().copied().fold(f64::INFINITY, f64::min),
-        limit: arguments.limit,
+        threshold: 0.0,
+        // Nearly every orbit is as large as the group.
+        limit: arguments.sizes.iter().copied().max().unwrap_or(0) / group.len().max(1) * 21 / 20,
         scale: Some(&scale),
         centered: arguments.direct || group.iter().all(|image| image.sign > 0),
         threads,
@@ -259,26 +256,30 @@ fn main() {
     let stride = if arguments.direct { 1 } else { contest.actions.len() };
     let test_columns = Positions::new(n_fluents, test_states.iter().step_by(stride).map(|state| &state[..]));
     let test_labels: Vec<f64> = test_labels.into_iter().step_by(stride).collect();
-    println!("| threshold | patterns | mean length | active/position | train RMSE | test RMSE | passes |");
+    println!("| priority | patterns | mean length | active/position | train RMSE | test RMSE | passes |");
     println!("|---|---|---|---|---|---|---|");
     let mut best: Option<(usize, Patterns, Vec<f64>)> = None;
-    for &threshold in &arguments.thresholds {
-        let n = picks.iter().position(|pick| pick.priority < threshold).unwrap_or(picks.len());
+    for &size in &arguments.sizes {
+        let (mut n, mut n_patterns) = (0, 0);
+        while n < picks.len() && n_patterns < size {
+            n_patterns += candidates.n_patterns(&all[n..n + 1]);
+            n += 1;
+        }
+        let priority = picks[..n].last().map_or(0.0, |pick| pick.priority);
         let kept = &all[..n];
         let train = candidates.rows.keep(kept);
         let chosen: Vec<_> = kept.iter().map(|&column| candidates.orbits[column as usize].clone()).collect();
-        let test = orbit::incidence(&chosen, &test_columns);
+        let test = orbit::incidence(&chosen, &test_columns, threads);
         let settings =
             refit::Settings { threads, iterations: 60, intercept: settings.centered, ..refit::Settings::default() };
         let fit = refit::ridge(&train, &labels, &settings);
-        let n_patterns = candidates.n_patterns(kept);
         let length: usize = chosen.iter().map(|orbit| orbit.len() * orbit[0].0.len()).sum();
         let active: f64 = kept
             .iter()
             .map(|&column| candidates.frequencies[column as usize] * candidates.orbits[column as usize].len() as f64)
             .sum();
         println!(
-            "| {threshold:.2e} | {n_patterns} | {:.2} | {active:.1} | {:.2} | {:.2} | {} |",
+            "| {priority:.2e} | {n_patterns} | {:.2} | {active:.1} | {:.2} | {:.2} | {} |",
             length as f64 / n_patterns.max(1) as f64,
             fit.rmse(&train, &labels),
             fit.rmse(&test, &test_labels),

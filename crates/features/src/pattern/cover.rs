@@ -669,6 +669,63 @@ mod tests {
         set
     }
 
+    /// Patterns of Othello, and states along random matches.
+    #[test]
+    fn sharing_saves_most_of_the_work_in_othello() {
+        use crate::game::Game;
+        use crate::pattern::{seeds, unfold};
+        use machine::scalar::{Compiled, Scalar};
+        use machine::{Machine, RoleId};
+
+        let path = format!("{}/../../games/othello/rules.kif", env!("CARGO_MANIFEST_DIR"));
+        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
+        let game = Game::new(reading.program, 1).expect("it has a network");
+        let ground = game.circuit.ground.as_ref().expect("it is kept");
+        let groups = unfold::proved_groups(&game.structure, &game.circuit);
+        let mut unfolder = unfold::Unfolder::new(
+            ground,
+            &game.circuit.network,
+            groups,
+            unfold::Budget { work: 2_000_000, ..Default::default() },
+        );
+        let budget = seeds::Budget { conjunctions: 32, candidates: 400_000, ..seeds::Budget::default() };
+        let (n, mut all) = seeds::conditions(&mut unfolder, ground, &budget);
+        seeds::join(&unfolder, &mut all, 0..n, n, &budget);
+        let set: Patterns = all.iter().step_by(all.len() / 12_000).collect();
+        assert!(set.len() >= 10_000);
+        let mut scalar = Scalar::new(Compiled::new(game.circuit.network.clone()));
+        let mut rng = Pcg64Mcg::seed_from_u64(4);
+        let mut state = scalar.initial().expect("no limits");
+        let mut moves = Vec::new();
+        while moves.len() < 1000 {
+            scalar.jump(&state);
+            let joint: Vec<u32> = (0..2)
+                .map(|role| {
+                    let mut own = Vec::new();
+                    scalar.legal_moves(RoleId(role), &mut own);
+                    own[rng.random_range(0..own.len())]
+                })
+                .collect();
+            let next = if scalar.terminal() { scalar.initial() } else { scalar.next(&state, &joint) };
+            let next = next.expect("no limits");
+            moves.push((state, next.clone()));
+            state = next;
+        }
+        let motion = Motion::new(game.circuit.network.fluents.len(), &moves[..500]);
+        let weights: Vec<i32> = (0..set.len()).map(|_| rng.random_range(-100..100)).collect();
+        let run = |settings: &Settings, motion: Option<&Motion>| {
+            let cover = Cover::build(&set, &weights, motion, settings);
+            let mut matcher = Matcher::new(&cover, &moves[0].0);
+            moves.iter().for_each(|(before, after)| matcher.update(&cover, before, after));
+            (cover.n_edges(), matcher.walked(), matcher.score())
+        };
+        let (edges, walked, score) = run(&Settings::PLAIN, None);
+        let (fewer, less, same) = run(&Settings::ALL, Some(&motion));
+        assert_eq!(score, same);
+        assert!(5 * fewer < 3 * edges, "{fewer} of {edges} edges");
+        assert!(3 * less < walked, "{less} of {walked} edges walked");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]

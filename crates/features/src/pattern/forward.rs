@@ -428,7 +428,7 @@ pub fn in_blocks(
     for from in (0..n_candidates).step_by(block.max(1)) {
         let own = block.max(1).min(n_candidates - from);
         let column = |candidate: u32, rows: &mut Vec<(u32, i8)>| column(from as u32 + candidate, rows);
-        let rows = Incidence::from_columns(labels.len(), own, column);
+        let rows = Incidence::from_columns(labels.len(), own, settings.threads, column);
         let scale = settings.scale.map(|scale| &scale[from..from + own]);
         let limit = settings.limit - picks.len();
         let mut taken = pursue(&rows, column, &residual, &Settings { scale, limit, ..*settings });
@@ -472,7 +472,7 @@ mod tests {
     }
 
     fn incidence(columns: &[Vec<u32>], n_rows: usize) -> Incidence {
-        Incidence::from_columns(n_rows, columns.len(), entries(columns))
+        Incidence::from_columns(n_rows, columns.len(), 1, entries(columns))
     }
 
     #[test]

@@ -101,8 +101,8 @@ pub fn entries(members: &[(Box<[Literal]>, i8)], positions: &Positions, entries:
 }
 
 /// The matrix of orbits.
-pub fn incidence(orbits: &[Vec<(Box<[Literal]>, i8)>], positions: &Positions) -> Incidence {
-    Incidence::from_columns(positions.len(), orbits.len(), |column, into| {
+pub fn incidence(orbits: &[Vec<(Box<[Literal]>, i8)>], positions: &Positions, threads: usize) -> Incidence {
+    Incidence::from_columns(positions.len(), orbits.len(), threads, |column, into| {
         entries(&orbits[column as usize], positions, into);
     })
 }
@@ -167,7 +167,7 @@ mod tests {
             refit::Settings { tolerance: 1e-12, iterations: 1000, intercept: false, ..refit::Settings::default() };
         // Step 1. One column for each orbit.
         let positions = Positions::new(12, states.iter().map(std::slice::from_ref));
-        let rows = incidence(&orbits, &positions);
+        let rows = incidence(&orbits, &positions, 1);
         let by_orbit = refit::ridge(&rows, &labels, &settings);
         // Step 2. Every pattern and every image of the positions.
         let images = || states.iter().flat_map(|&state| group.iter().map(move |image| state_image(image, state)));
@@ -177,7 +177,7 @@ mod tests {
         let positions = Positions::new(12, images.iter().map(std::slice::from_ref));
         let patterns: Patterns = orbits.iter().flatten().map(|(pattern, _)| pattern.clone()).collect();
         let chosen: Vec<u32> = (0..patterns.len() as u32).collect();
-        let all_rows = Incidence::of(&patterns, &chosen, &positions);
+        let all_rows = Incidence::of(&patterns, &chosen, &positions, 1);
         let by_pattern = refit::ridge(&all_rows, &all_labels, &settings);
         for (row, image) in (0..states.len()).map(|row| (row, 4 * row)) {
             let (one, other) = (by_orbit.predict(&rows, row), by_pattern.predict(&all_rows, image));

@@ -168,7 +168,7 @@ mod tests {
         let set: Vec<Vec<bool>> =
             (0..n_rows).map(|_| (0..n_columns).map(|_| rng.random_range(0..4) == 0).collect()).collect();
         let labels: Vec<f64> = (0..n_rows).map(|_| f64::from(rng.random_range(-50..50))).collect();
-        let rows = Incidence::from_columns(n_rows, n_columns, |column, rows| {
+        let rows = Incidence::from_columns(n_rows, n_columns, 1, |column, rows| {
             rows.extend((0..n_rows as u32).filter(|&row| set[row as usize][column as usize]).map(|row| (row, 1)));
         });
         let value = |row: usize, column: usize| f64::from(u8::from(column == n_columns || set[row][column]));
