@@ -111,3 +111,51 @@ pub fn join(
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Game;
+    use crate::pattern::unfold::{self, proved_groups};
+
+    #[test]
+    fn tic_tac_toe_lines_regress_to_lines_that_lack_one() {
+        let path = format!("{}/../../games/tic-tac-toe/rules.kif", env!("CARGO_MANIFEST_DIR"));
+        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
+        let game = Game::new(reading.program, 1).expect("it has a network");
+        let ground = game.circuit.ground.as_ref().expect("it is kept");
+        let network = &game.circuit.network;
+        let groups = proved_groups(&game.structure, &game.circuit);
+        let mut unfolder = Unfolder::new(ground, network, groups, unfold::Budget::default());
+        let budget = Budget::default();
+        let fluent = |name: &str| {
+            let wire = network.fluent(name).expect("there is such a fluent");
+            Literal::of(wire.gate() - 1).negate_if(wire.is_inverted())
+        };
+        let conjunction = |names: &[&str]| {
+            let mut literals: Vec<Literal> = names.iter().map(|name| fluent(name)).collect();
+            literals.sort_unstable();
+            literals
+        };
+        let (n_whole, mut patterns) = conditions(&mut unfolder, ground, &budget);
+        let line = conjunction(&["(cell 1 1 x)", "(cell 1 2 x)", "(cell 1 3 x)"]);
+        assert!(patterns.find(&line).is_some_and(|index| (index as usize) < n_whole));
+        assert!(patterns.find(&line[1..]).is_some(), "with a literal left out");
+        assert!(patterns.find(&conjunction(&["(cell 2 2 b)", "(control oplayer)"])).is_some(), "a legal move");
+        let almost = conjunction(&["(cell 1 1 x)", "(cell 1 2 x)", "(cell 1 3 b)", "(control xplayer)"]);
+        assert!(patterns.find(&almost).is_none());
+        assert!(regress(&mut unfolder, &mut patterns, n_whole, &budget));
+        assert!(patterns.find(&almost).is_some());
+        // Joins share a literal and can hold.
+        let n = patterns.len();
+        assert!(join(&unfolder, &mut patterns, 0..n_whole, n_whole, &budget));
+        let fork = conjunction(&["(cell 1 1 x)", "(cell 1 2 x)", "(cell 1 3 x)", "(cell 2 1 x)", "(cell 3 1 x)"]);
+        assert!(patterns.find(&fork).is_some());
+        assert!(patterns.len() > n);
+        for pattern in patterns.iter().skip(n) {
+            assert!(unfolder.settle(&mut pattern.to_vec()), "{pattern:?} can't hold");
+        }
+        let few = Budget { candidates: patterns.len(), ..budget };
+        assert!(!join(&unfolder, &mut patterns, 0..n, n, &few), "the budget is said to be spent");
+    }
+}
