@@ -179,6 +179,14 @@ impl Formula {
     }
 }
 
+/// What stands before the name of a relation that means something else at the head of a list.
+pub(crate) const ESCAPE: &str = "holds";
+
+/// Whether a word at the head of a list, in lower case, is no relation of the rules; keywords aside.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    matches!(word, "equal" | "member" | ESCAPE)
+}
+
 struct Shown<'a>(&'a Formula, &'a Symbols);
 
 impl std::fmt::Display for Shown<'_> {
@@ -192,7 +200,9 @@ impl std::fmt::Display for Shown<'_> {
         match formula {
             Formula::Atom(atom) if atom.args.is_empty() => write!(f, "{}", symbols.name(atom.name)),
             Formula::Atom(atom) => {
-                write!(f, "({}", symbols.name(atom.name))?;
+                let name = symbols.name(atom.name);
+                let escape = if is_reserved(&name.to_lowercase()) { ESCAPE } else { "" };
+                write!(f, "({escape}{}{name}", if escape.is_empty() { "" } else { " " })?;
                 atom.args.iter().try_for_each(|arg| write!(f, " {}", ShownTerm(arg, symbols)))?;
                 write!(f, ")")
             }
@@ -214,7 +224,8 @@ impl std::fmt::Display for Shown<'_> {
     }
 }
 
-struct ShownRow<'a>(&'a [Term], &'a Symbols);
+/// Terms in parentheses.
+pub(crate) struct ShownRow<'a>(pub(crate) &'a [Term], pub(crate) &'a Symbols);
 
 impl std::fmt::Display for ShownRow<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

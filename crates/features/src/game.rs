@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use gdl::datalog::Terms;
 use gdl::ground;
-use gdl::program::Program;
+use gdl::keyword;
+use gdl::program::{Program, Relation};
 use insight::sample::{self, Samples};
 use insight::structure::{self, Structure};
 use insight::universe::{self, Circuit, Universe};
+use machine::network::{self, Network};
+use rustc_hash::FxHashMap;
 
 /// A game prepared for features.
 pub struct Game {
@@ -31,4 +35,73 @@ impl Game {
         let structure = structure::find(&universe, Some(&circuit), &samples, &insight::prove::Budget::default());
         Ok(Game { program, universe, circuit, samples, structure })
     }
+}
+
+/// A network that has a wire for every atom of every relation that depends on the state alone.
+pub struct Views {
+    /// The network.
+    pub network: Arc<Network>,
+    /// The relations.
+    pub relations: Vec<Relation>,
+    /// For each fluent of the network, its place among those of the game's own network.
+    fluents: Vec<u32>,
+}
+
+impl Views {
+    /// Grounds the atoms of a game. Where they are too many, those of `legal`, `goal` and `terminal` alone.
+    pub fn new(game: &Game) -> Result<Views, String> {
+        let dynamic = universe::dynamic_relations(&game.program);
+        let keywords = [(keyword::LEGAL, 2), (keyword::GOAL, 2), (keyword::TERMINAL, 0)];
+        let keywords = keywords.map(|(name, arity)| Relation { name, arity });
+        let mut all: Vec<Relation> = Vec::new();
+        for rule in &game.program.rules {
+            let relation = rule.head.relation();
+            let depends_on_state = dynamic.get(&relation) == Some(&false);
+            let is_output = matches!(relation.name, keyword::NEXT | keyword::INIT);
+            if depends_on_state && !is_output && !all.contains(&relation) {
+                all.push(relation);
+            }
+        }
+        let few = keywords.into_iter().filter(|relation| all.contains(relation)).collect();
+        Views::of(game, all).or_else(|_| Views::of(game, few))
+    }
+
+    fn of(game: &Game, relations: Vec<Relation>) -> Result<Views, String> {
+        let ground = ground::ground_with(&game.program, &relations, &ground::Budget::default());
+        let network = network::build(ground.map_err(|failure| failure.to_string())?);
+        Views::on(game, network.map_err(|failure| failure.to_string())?, relations)
+    }
+
+    /// A network of the game with further rules.
+    pub(crate) fn on(game: &Game, network: Network, relations: Vec<Relation>) -> Result<Views, String> {
+        let fluents = same_fluents(&game.circuit.network, &network).ok_or("its fluents differ")?;
+        Ok(Views { network: Arc::new(network), relations, fluents })
+    }
+
+    /// A state of the game's own network as one of this one.
+    pub fn state(&self, state: &[u64]) -> Vec<u64> {
+        let mut bits = vec![0; self.fluents.len().div_ceil(64)];
+        for (own, &other) in self.fluents.iter().enumerate() {
+            bits[own / 64] |= (state[other as usize / 64] >> (other % 64) & 1) << (own % 64);
+        }
+        bits
+    }
+}
+
+/// For each fluent of one network, its place in another; `None` unless they have the same.
+fn same_fluents(from: &Network, to: &Network) -> Option<Vec<u32>> {
+    /// The id of a term in a table of its own.
+    fn key(terms: &Terms, term: gdl::TermId, own: &mut Terms) -> gdl::TermId {
+        let args: Vec<gdl::TermId> = terms.args(term).iter().map(|&arg| key(terms, arg, own)).collect();
+        own.intern(terms.name(term), &args)
+    }
+    let mut own = Terms::default();
+    let place_of: FxHashMap<gdl::TermId, u32> =
+        (0u32..).zip(&from.fluents).map(|(place, &fluent)| (key(&from.terms, fluent, &mut own), place)).collect();
+    let places: Vec<u32> = to
+        .fluents
+        .iter()
+        .map(|&fluent| place_of.get(&key(&to.terms, fluent, &mut own)).copied())
+        .collect::<Option<_>>()?;
+    (places.len() == from.fluents.len()).then_some(places)
 }

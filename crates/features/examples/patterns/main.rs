@@ -15,8 +15,9 @@ use std::time::Instant;
 
 use contest::{Contest, Labelled};
 use features::pattern::frequency::{self, Incidence, Positions};
-use features::pattern::orbit::{self, Image};
+
 use features::pattern::set::{Literal, Patterns};
+use features::pattern::symmetric::{self, Image};
 use features::pattern::unfold::{self, Unfolder};
 use features::pattern::{forward, refit, seeds};
 use insight::symmetry::Action;
@@ -207,13 +208,13 @@ fn main() {
     let image = |(action, swaps): &(Action, bool)| Image::new(action, n_fluents, *swaps);
     let group: Vec<Image> = if arguments.direct { Vec::new() } else { contest.actions.iter().map(image).collect() };
     // Step 3. Selection. Positions and labels are all images, or one of each orbit if patterns come in orbits.
-    let patterns = if arguments.direct { patterns } else { orbit::representatives(&patterns, &group) };
+    let patterns = if arguments.direct { patterns } else { symmetric::representatives(&patterns, &group) };
     let frequent = frequency::select(&patterns, &columns, &frequency::USUAL, threads);
     let n = columns.len() as f64;
     let (mut orbits, mut frequencies) = (Vec::new(), Vec::new());
     for (&pattern, &support) in frequent.patterns.iter().zip(&frequent.supports) {
         let pattern = patterns.get(pattern);
-        let members = if arguments.direct { vec![(pattern.into(), 1)] } else { orbit::orbit(pattern, &group) };
+        let members = if arguments.direct { vec![(pattern.into(), 1)] } else { symmetric::orbit(pattern, &group) };
         if !members.is_empty() {
             orbits.push(members);
             frequencies.push(f64::from(support) / n);
@@ -229,13 +230,13 @@ fn main() {
         let labels = train.iter().map(|(_, label)| f64::from(*label)).collect();
         (Positions::new(n_fluents, train.iter().map(|(state, _)| &state[..])), labels)
     };
-    let rows = orbit::incidence(&orbits, &columns, threads);
+    let rows = symmetric::incidence(&orbits, &columns, threads);
     let active: f64 = orbits.iter().zip(&frequencies).map(|(orbit, frequency)| orbit.len() as f64 * frequency).sum();
     eprintln!("{active:.1} of them match in a position; {} entries", rows.n_set());
     stages.end("incidence");
     let candidates = Candidates { orbits, frequencies, rows };
     let column = |candidate: u32, into: &mut Vec<(u32, i8)>| {
-        orbit::entries(&candidates.orbits[candidate as usize], &columns, into);
+        symmetric::entries(&candidates.orbits[candidate as usize], &columns, into);
     };
     // The covariance of an orbit is that of each member times their number.
     let scale: Vec<f64> = candidates.orbits.iter().map(|orbit| 1.0 / orbit.len() as f64).collect();
@@ -269,7 +270,7 @@ fn main() {
         let kept = &all[..n];
         let train = candidates.rows.keep(kept);
         let chosen: Vec<_> = kept.iter().map(|&column| candidates.orbits[column as usize].clone()).collect();
-        let test = orbit::incidence(&chosen, &test_columns, threads);
+        let test = symmetric::incidence(&chosen, &test_columns, threads);
         let settings =
             refit::Settings { threads, iterations: 60, intercept: settings.centered, ..refit::Settings::default() };
         let fit = refit::ridge(&train, &labels, &settings);

@@ -5,7 +5,7 @@
 //! frequency. For a binary pattern that matches in a share `p` of the positions, regression on it alone has the slope
 //! `cov / (p (1 − p))`, and the covariance of every other pattern changes by the slope times its covariance with the one
 //! that was taken: `n_both / N − p p'`. So positions need not be looked at again, only co-occurrences counted. The same holds
-//! for columns of other numbers than 0 and 1, with variances in the place of `p (1 − p)`: see [`super::orbit`].
+//! for columns of other numbers than 0 and 1, with variances in the place of `p (1 − p)`: see [`super::symmetric`].
 //!
 //! The same selection is made in four ways. [`naive`] recomputes everything and is the law for the others. [`lazy`] recomputes
 //! only what a bound can't exclude. [`pursue`] counts the co-occurrences of each taken pattern from the rows of the incidence

@@ -1,187 +1,308 @@
-//! Patterns up to symmetry.
+//! Orbits: the images of a pattern under the symmetries of its game share one table.
 //!
-//! Where a game has symmetries, an evaluation should have them, too: all images of a pattern get the weight of the pattern, or
-//! its opposite where the symmetry swaps who is better off. So an orbit of patterns is one column whose value is the number of
-//! its patterns that match, each with its sign. A fit of such columns on some positions is the same as a fit of all patterns
-//! on all images of the positions, at a fraction of the cost: for the sixteen symmetries of Othello, with a sixteenth of the
-//! rows and a sixteenth of the columns.
+//! A symmetry takes atoms to atoms and values to values. From a pattern, the generators lead to all of its images; where two
+//! ways lead to the same image, the pattern has a symmetry of its own, and slots of its table that this symmetry exchanges
+//! must have the same weight: they get one canonical number (Schreier's lemma says that these ways give all such symmetries).
 
-use insight::symmetry::Action;
+use std::collections::BTreeSet;
 
-use super::frequency::{Incidence, Positions};
-use super::set::{Literal, Patterns};
+use insight::symmetry::{Symmetries, Symmetry, Translation};
+use rustc_hash::FxHashMap;
 
-/// A symmetry as it acts on literals and on values.
+use crate::game::Game;
+use crate::pattern::atoms::{AtomicFeature, Literal, Value};
+use crate::pattern::shapes::{Kind, Shape};
+use crate::pattern::table::Instance;
+
+/// What a symmetry does to atoms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtomSymmetry {
+    /// The image of each atom.
+    pub atoms: Vec<u32>,
+    /// For each atom and each of its values the value that the image has then.
+    pub values: Vec<Vec<u16>>,
+    /// The image of each role.
+    pub roles: Vec<u32>,
+}
+
+/// Groups with more symmetries are taken by their generators alone.
+const MAX_ELEMENTS: usize = 4_096;
+
+/// Symmetries that leave every role what it is, as far as they take atoms to atoms; they generate all such ones if the group
+/// has at most 4096 elements, and else at least those that some of its generators generate.
+pub fn keeping_roles(game: &Game, features: &[AtomicFeature], symmetries: &Symmetries) -> Vec<AtomSymmetry> {
+    let keeps = |symmetry: &AtomSymmetry| symmetry.roles.iter().enumerate().all(|(at, &to)| at as u32 == to);
+    of_game(game, features, symmetries).into_iter().filter(keeps).collect()
+}
+
+/// The symmetries of a game as far as they take atoms to atoms: all elements of a group of at most 4096, else generators.
+pub fn of_game(game: &Game, features: &[AtomicFeature], symmetries: &Symmetries) -> Vec<AtomSymmetry> {
+    let Some(ground) = &game.circuit.ground else { return Vec::new() };
+    let translation = Translation::new(ground, &game.circuit.network);
+    let elements = symmetries.group.as_ref().and_then(|group| group.elements(MAX_ELEMENTS));
+    let elements: Vec<Symmetry> = elements.unwrap_or_else(|| symmetries.generators.clone());
+    let known = Known::new(features);
+    let act = |symmetry: &Symmetry| {
+        let action = translation.action(symmetry)?;
+        known.symmetry(features, &|fluent| action.fluent(fluent), symmetry.roles.clone())
+    };
+    elements.iter().filter_map(act).collect()
+}
+
+/// Which atom and value a literal stands for.
+struct Known {
+    values: FxHashMap<Literal, (u32, usize)>,
+    /// Bucketed atoms by their terms, sorted.
+    sums: FxHashMap<Vec<(Literal, i32)>, u32>,
+}
+
+impl Known {
+    fn new(features: &[AtomicFeature]) -> Known {
+        let mut known = Known { values: FxHashMap::default(), sums: FxHashMap::default() };
+        for (atom, feature) in (0..).zip(features) {
+            for (value, condition) in feature.values.iter().enumerate() {
+                if let Value::Is(literal) = condition {
+                    known.values.entry(*literal).or_insert((atom, value));
+                }
+            }
+            if feature.is_bucketed() {
+                let mut terms = feature.terms.clone();
+                terms.sort_unstable();
+                known.sums.insert(terms, atom);
+            }
+        }
+        known
+    }
+
+    fn symmetry(
+        &self,
+        features: &[AtomicFeature],
+        image: &dyn Fn(u32) -> (u32, bool),
+        roles: Vec<u32>,
+    ) -> Option<AtomSymmetry> {
+        let literal = |literal: Literal| {
+            let (fluent, inverted) = image(literal.fluent);
+            Literal { fluent, holds: literal.holds != inverted }
+        };
+        let mut symmetry = AtomSymmetry { atoms: Vec::new(), values: Vec::new(), roles };
+        for feature in features {
+            if feature.is_bucketed() {
+                let mut terms: Vec<(Literal, i32)> =
+                    feature.terms.iter().map(|&(own, more)| (literal(own), more)).collect();
+                terms.sort_unstable();
+                symmetry.atoms.push(*self.sums.get(&terms)?);
+                symmetry.values.push((0..feature.range() as u16).collect());
+                continue;
+            }
+            // Step 1. Literals.
+            let mut to: Option<u32> = None;
+            let mut values: Vec<Option<u16>> = vec![None; feature.range()];
+            for (value, condition) in feature.values.iter().enumerate() {
+                let Value::Is(own) = condition else { continue };
+                // An atom of a fluent and its opposite may know the image by the other one.
+                let (atom, image) = self.values.get(&literal(*own)).copied().or_else(|| {
+                    let own = literal(*own);
+                    let (atom, value) = *self.values.get(&Literal { holds: !own.holds, ..own })?;
+                    (features[atom as usize].range() == 2).then_some((atom, 1 - value))
+                })?;
+                if *to.get_or_insert(atom) != atom || values.contains(&Some(image as u16)) {
+                    return None;
+                }
+                values[value] = Some(image as u16);
+            }
+            // Step 2. What has no literal: what is left over there, in order.
+            let image = &features[to? as usize];
+            if image.range() != feature.range() {
+                return None;
+            }
+            let mut free = (0..image.range() as u16).filter(|value| !values.contains(&Some(*value)));
+            let free: Vec<u16> = free.by_ref().collect();
+            let mut free = free.into_iter();
+            symmetry.atoms.push(to?);
+            symmetry.values.push(values.into_iter().map(|value| value.or_else(|| free.next())).collect::<Option<_>>()?);
+        }
+        Some(symmetry)
+    }
+}
+
+/// A pattern with its images, and which slots of their table are one.
 #[derive(Clone, Debug)]
-pub struct Image {
-    /// The image of each literal.
-    literals: Vec<Literal>,
-    /// 1 if values stay, -1 if they become their opposites.
-    pub sign: i8,
+pub struct Orbit {
+    /// What kind of shape it is.
+    pub kind: Kind,
+    /// The images, the pattern itself first.
+    pub instances: Vec<Instance>,
+    /// For each slot of the table its canonical number.
+    pub canonical: Vec<u32>,
+    /// How many canonical numbers there are.
+    pub n_canonical: usize,
 }
 
-impl Image {
-    /// What a symmetry does with the fluents of a network, and whether it makes values their opposites.
-    pub fn new(action: &Action, n_fluents: usize, opposite: bool) -> Image {
-        let image = |literal: Literal| {
-            let (fluent, inverted) = action.fluent(literal.fact());
-            Literal::of(fluent).negate_if(inverted != literal.is_negated())
-        };
-        let literals = (0..2 * n_fluents as u32).map(|literal| image(Literal(literal))).collect();
-        Image { literals, sign: if opposite { -1 } else { 1 } }
-    }
-
-    /// The image of a pattern.
-    pub fn apply(&self, pattern: &[Literal], into: &mut Vec<Literal>) {
-        into.clear();
-        into.extend(pattern.iter().map(|literal| self.literals[literal.0 as usize]));
-        into.sort_unstable();
+impl Orbit {
+    /// The flat table for canonical weights.
+    pub fn expand<W: Copy>(&self, weights: &[W]) -> Vec<W> {
+        self.canonical.iter().map(|&slot| weights[slot as usize]).collect()
     }
 }
 
-/// The patterns of an orbit, each once with its sign, ascending; none if one of them is its own opposite.
-pub fn orbit(pattern: &[Literal], group: &[Image]) -> Vec<(Box<[Literal]>, i8)> {
-    let mut image = Vec::new();
-    let mut members: Vec<(Box<[Literal]>, i8)> = Vec::new();
-    for symmetry in group {
-        symmetry.apply(pattern, &mut image);
-        members.push((image.as_slice().into(), symmetry.sign));
-    }
-    members.sort_unstable();
-    members.dedup();
-    if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-        members.clear();
-    }
-    members
+/// How large orbits may be.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    /// Images of one pattern.
+    pub instances: usize,
+    /// Slots of one table.
+    pub slots: usize,
 }
 
-/// The least pattern of each orbit that has a member among the patterns, in the order of these.
-pub fn representatives(patterns: &Patterns, group: &[Image]) -> Patterns {
-    let mut result = Patterns::default();
-    let (mut image, mut least) = (Vec::new(), Vec::new());
-    for pattern in patterns.iter() {
-        least.clear();
-        least.extend_from_slice(pattern);
-        for symmetry in group {
-            symmetry.apply(pattern, &mut image);
-            if image < least {
-                std::mem::swap(&mut image, &mut least);
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { instances: 1_024, slots: 1 << 16 }
+    }
+}
+
+/// The orbits of shapes, each shape in one of them; orbit `i` has table `i`. Shapes whose table or orbit would be too large
+/// are left out, and counted.
+pub fn orbits(
+    features: &[AtomicFeature],
+    shapes: &[Shape],
+    symmetries: &[AtomSymmetry],
+    budget: &Budget,
+) -> (Vec<Orbit>, usize) {
+    let mut orbits: Vec<Orbit> = Vec::new();
+    let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
+    let mut n_left_out = 0;
+    for shape in shapes {
+        let mut key = shape.atoms.clone();
+        key.sort_unstable();
+        if known.contains(&key) {
+            continue;
+        }
+        match orbit(features, shape, symmetries, orbits.len() as u32, budget) {
+            Some(orbit) => {
+                for instance in &orbit.instances {
+                    let mut key = instance.atoms.clone();
+                    key.sort_unstable();
+                    known.insert(key);
+                }
+                orbits.push(orbit);
+            }
+            None => n_left_out += 1,
+        }
+    }
+    (orbits, n_left_out)
+}
+
+fn orbit(
+    features: &[AtomicFeature],
+    shape: &Shape,
+    symmetries: &[AtomSymmetry],
+    table: u32,
+    budget: &Budget,
+) -> Option<Orbit> {
+    let range = |atom: u32| features[atom as usize].range();
+    let mut size = 1usize;
+    for &atom in &shape.atoms {
+        size = size.checked_mul(range(atom)).filter(|&size| size <= budget.slots)?;
+    }
+    let identity = |&atom: &u32| (0..range(atom) as u16).collect();
+    let first = Instance { table, atoms: shape.atoms.clone(), digits: shape.atoms.iter().map(identity).collect() };
+    let mut instances = vec![first];
+    let mut places: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    let key = |atoms: &[u32]| {
+        let mut key = atoms.to_vec();
+        key.sort_unstable();
+        key
+    };
+    places.insert(key(&shape.atoms), 0);
+    // What the pattern's own symmetries do: for each place the place that it goes to, and digits to digits.
+    let mut own: BTreeSet<Vec<(usize, Vec<u16>)>> = BTreeSet::new();
+    let mut at = 0;
+    while at < instances.len() {
+        for symmetry in symmetries {
+            let image = image(&instances[at], symmetry);
+            match places.get(&key(&image.atoms)) {
+                Some(&place) => {
+                    own.insert(difference(&instances[place], &image));
+                }
+                None if instances.len() == budget.instances => return None,
+                None => {
+                    places.insert(key(&image.atoms), instances.len());
+                    instances.push(image);
+                }
             }
         }
-        result.insert(&least);
+        at += 1;
     }
-    result
-}
-
-/// The entries of an orbit's column: each position where the signs of the matching patterns don't cancel, with their sum.
-pub fn entries(members: &[(Box<[Literal]>, i8)], positions: &Positions, entries: &mut Vec<(u32, i8)>) {
-    let from = entries.len();
-    let mut rows = Vec::new();
-    for (pattern, sign) in members {
-        rows.clear();
-        positions.matching(pattern, &mut rows);
-        entries.extend(rows.iter().map(|&row| (row, *sign)));
+    // Slots that are exchanged become one.
+    let ranges: Vec<usize> = shape.atoms.iter().map(|&atom| range(atom)).collect();
+    let mut strides = vec![1; ranges.len()];
+    for at in (1..ranges.len()).rev() {
+        strides[at - 1] = strides[at] * ranges[at];
     }
-    entries[from..].sort_unstable_by_key(|&(row, _)| row);
-    let mut kept = from;
-    let mut index = from;
-    while index < entries.len() {
-        let row = entries[index].0;
-        let mut sum = 0;
-        while index < entries.len() && entries[index].0 == row {
-            sum += entries[index].1;
-            index += 1;
-        }
-        if sum != 0 {
-            entries[kept] = (row, sum);
-            kept += 1;
+    let mut least: Vec<u32> = (0..size as u32).collect();
+    for map in &own {
+        for slot in 0..size {
+            let image: usize = map
+                .iter()
+                .enumerate()
+                .map(|(at, (to, digits))| usize::from(digits[slot / strides[at] % ranges[at]]) * strides[*to])
+                .sum();
+            let (one, other) = (root(&mut least, slot as u32), root(&mut least, image as u32));
+            least[one.max(other) as usize] = one.min(other);
         }
     }
-    entries.truncate(kept);
-}
-
-/// The matrix of orbits.
-pub fn incidence(orbits: &[Vec<(Box<[Literal]>, i8)>], positions: &Positions, threads: usize) -> Incidence {
-    Incidence::from_columns(positions.len(), orbits.len(), threads, |column, into| {
-        entries(&orbits[column as usize], positions, into);
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_pcg::Pcg64Mcg;
-
-    use super::*;
-    use crate::pattern::refit;
-
-    /// Twelve fluents as two rows of six; one symmetry swaps the rows and is opposite, one reverses both rows.
-    fn group() -> Vec<Image> {
-        let image = |swap: bool, reverse: bool| {
-            let fluent = |fluent: u32| {
-                let (row, place) = (fluent / 6 ^ u32::from(swap), fluent % 6);
-                6 * row + if reverse { 5 - place } else { place }
-            };
-            let literal = |literal| Literal::of(fluent(Literal(literal).fact())).negate_if(literal & 1 == 1);
-            Image { literals: (0..24).map(literal).collect(), sign: if swap { -1 } else { 1 } }
+    let mut n_canonical = 0;
+    let mut canonical = vec![0; size];
+    for slot in 0..size as u32 {
+        let root = root(&mut least, slot);
+        canonical[slot as usize] = if root == slot {
+            n_canonical += 1;
+            n_canonical - 1
+        } else {
+            canonical[root as usize]
         };
-        vec![image(false, false), image(true, false), image(false, true), image(true, true)]
     }
-
-    fn state_image(symmetry: &Image, state: u64) -> u64 {
-        let held = (0..12).filter(|fluent| state >> fluent & 1 == 1);
-        held.fold(0, |image, fluent| image | 1 << symmetry.literals[2 * fluent as usize].fact())
-    }
-
-    #[test]
-    fn orbits_have_their_members_and_signs() {
-        let group = group();
-        let pattern = |fluents: &[u32]| fluents.iter().map(|&fluent| Literal::of(fluent)).collect::<Vec<_>>();
-        let members = orbit(&pattern(&[0, 1]), &group);
-        let expected: [(&[u32], i8); 4] = [(&[0, 1], 1), (&[4, 5], 1), (&[6, 7], -1), (&[10, 11], -1)];
-        assert_eq!(members, expected.map(|(fluents, sign)| (pattern(fluents).into(), sign)));
-        assert_eq!(orbit(&pattern(&[0, 5]), &group).len(), 2);
-        assert!(orbit(&pattern(&[2, 8]), &group).is_empty(), "it is its own opposite");
-        let all: Patterns = [[4, 5], [10, 11], [1, 2]].iter().map(|fluents| pattern(fluents)).collect();
-        assert_eq!(representatives(&all, &group).iter().collect::<Vec<_>>(), [pattern(&[0, 1]), pattern(&[1, 2])]);
-    }
-
-    #[test]
-    fn fitting_orbits_is_fitting_all_images() {
-        let group = group();
-        let mut rng = Pcg64Mcg::seed_from_u64(9);
-        let states: Vec<u64> = (0..200).map(|_| rng.random_range(0..1 << 12)).collect();
-        let labels: Vec<f64> = states.iter().map(|_| f64::from(rng.random_range(-9..10))).collect();
-        let mut seeds = Patterns::default();
-        while seeds.len() < 20 {
-            let mut pattern: Vec<Literal> = (0..3).map(|_| Literal(rng.random_range(0..24))).collect();
-            pattern.sort_unstable();
-            pattern.dedup_by_key(|literal| literal.fact());
-            if orbit(&pattern, &group).len() == 4 {
-                seeds.insert(&pattern);
-            }
-        }
-        let seeds = representatives(&seeds, &group);
-        let orbits: Vec<_> = seeds.iter().map(|pattern| orbit(pattern, &group)).collect();
-        let settings =
-            refit::Settings { tolerance: 1e-12, iterations: 1000, intercept: false, ..refit::Settings::default() };
-        // Step 1. One column for each orbit.
-        let positions = Positions::new(12, states.iter().map(std::slice::from_ref));
-        let rows = incidence(&orbits, &positions, 1);
-        let by_orbit = refit::ridge(&rows, &labels, &settings);
-        // Step 2. Every pattern and every image of the positions.
-        let images = || states.iter().flat_map(|&state| group.iter().map(move |image| state_image(image, state)));
-        let images: Vec<u64> = images().collect();
-        let signed = |&label: &f64| group.iter().map(move |image| f64::from(image.sign) * label).collect::<Vec<f64>>();
-        let all_labels: Vec<f64> = labels.iter().flat_map(signed).collect();
-        let positions = Positions::new(12, images.iter().map(std::slice::from_ref));
-        let patterns: Patterns = orbits.iter().flatten().map(|(pattern, _)| pattern.clone()).collect();
-        let chosen: Vec<u32> = (0..patterns.len() as u32).collect();
-        let all_rows = Incidence::of(&patterns, &chosen, &positions, 1);
-        let by_pattern = refit::ridge(&all_rows, &all_labels, &settings);
-        for (row, image) in (0..states.len()).map(|row| (row, 4 * row)) {
-            let (one, other) = (by_orbit.predict(&rows, row), by_pattern.predict(&all_rows, image));
-            assert!((one - other).abs() < 1e-6, "{one} {other}");
+    // Digits that are the values need no saying.
+    for instance in &mut instances {
+        let plain = |digits: &Vec<u16>| digits.iter().enumerate().all(|(value, &digit)| value == usize::from(digit));
+        if instance.digits.iter().all(plain) {
+            instance.digits.clear();
         }
     }
+    Some(Orbit { kind: shape.kind, instances, canonical, n_canonical: n_canonical as usize })
+}
+
+/// An instance under a symmetry: in the image of a state it has the index that the instance has in the state.
+fn image(instance: &Instance, symmetry: &AtomSymmetry) -> Instance {
+    let digits = |(&atom, digits): (&u32, &Vec<u16>)| {
+        let mut image = vec![0; digits.len()];
+        let values = &symmetry.values[atom as usize];
+        values.iter().zip(digits).for_each(|(&to, &digit)| image[usize::from(to)] = digit);
+        image
+    };
+    Instance {
+        table: instance.table,
+        atoms: instance.atoms.iter().map(|&atom| symmetry.atoms[atom as usize]).collect(),
+        digits: instance.atoms.iter().zip(&instance.digits).map(digits).collect(),
+    }
+}
+
+/// What takes the index of one instance to that of another with the same atoms.
+fn difference(one: &Instance, other: &Instance) -> Vec<(usize, Vec<u16>)> {
+    let place = |(at, atom): (usize, &u32)| {
+        let to = other.atoms.iter().position(|known| known == atom).expect("the atoms are the same");
+        let mut digits = vec![0; one.digits[at].len()];
+        one.digits[at].iter().zip(&other.digits[to]).for_each(|(&from, &digit)| digits[usize::from(from)] = digit);
+        (to, digits)
+    };
+    one.atoms.iter().enumerate().map(place).collect()
+}
+
+/// The least member of a slot's class that is known.
+fn root(least: &mut [u32], mut slot: u32) -> u32 {
+    while least[slot as usize] != slot {
+        least[slot as usize] = least[least[slot as usize] as usize];
+        slot = least[slot as usize];
+    }
+    slot
 }

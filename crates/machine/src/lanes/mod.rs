@@ -5,15 +5,20 @@
 //! drawn by bit-sliced rejection sampling, and one pass over the moves finds the chosen one in every lane. A lane whose
 //! game is over starts the next one at once.
 
+mod adder;
 mod compile;
+pub mod count;
 mod select;
 pub mod simd;
+mod transpose;
 
 use std::sync::Arc;
 
+pub use adder::Adder;
 pub use compile::Compiled;
 pub use select::Random;
 pub use simd::{Kernel, LANES, Vector};
+pub use transpose::transpose;
 
 use crate::network::{Network, Wire};
 use crate::{Exceeded, Machine, RoleId};
@@ -73,6 +78,11 @@ impl Lanes {
         &self.compiled.network
     }
 
+    /// What it shares with other machines for the game.
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
     /// Puts some lanes into the initial state.
     pub fn reset(&mut self, which: Vector) {
         self.visited = None;
@@ -98,6 +108,19 @@ impl Lanes {
             bits[fluent / 64] |= 1 << (fluent % 64);
         }
         bits
+    }
+
+    /// Puts the lanes into these states, at most 512, given one bit for each fluent. In the lanes beyond them no fluent holds.
+    pub fn load_all(&mut self, states: &[&[u64]]) {
+        self.visited = None;
+        let n_fluents = self.compiled.network.fluents.len();
+        transpose::spread(states, &mut self.values[1..1 + n_fluents]);
+    }
+
+    /// Appends the states of the first `n` lanes to `states`, one after another, one bit for each fluent.
+    pub fn store_all(&self, n: usize, states: &mut Vec<u64>) {
+        let n_fluents = self.compiled.network.fluents.len();
+        transpose::gather(&self.values[1..1 + n_fluents], n, states);
     }
 
     /// The lanes in which a fluent holds.
@@ -177,8 +200,9 @@ impl Lanes {
             for chosen in 0..self.compiled.network.moves.len() as u32 {
                 self.set_move(chosen, Vector::ZERO);
             }
-            for (lane, (state, joint)) in batch.iter().enumerate() {
-                self.load(lane, state);
+            let states: Vec<&[u64]> = batch.iter().map(|&(state, _)| state).collect();
+            self.load_all(&states);
+            for (lane, (_, joint)) in batch.iter().enumerate() {
                 for &chosen in *joint {
                     let slot = self.compiled.move_slot(chosen);
                     self.values[slot].set(lane, true);
@@ -186,7 +210,10 @@ impl Lanes {
             }
             self.evaluate();
             self.advance();
-            following.extend((0..batch.len()).map(|lane| self.store(lane)));
+            let mut next = Vec::new();
+            self.store_all(batch.len(), &mut next);
+            let n_words = next.len() / batch.len();
+            following.extend((0..batch.len()).map(|lane| next[lane * n_words..(lane + 1) * n_words].into()));
         }
         following
     }
@@ -197,7 +224,7 @@ impl Lanes {
         let wires: Vec<u32> = compiled.network.formulas.iter().map(|&wire| compiled.wire(wire)).collect();
         let mut columns = vec![vec![0; states.len().div_ceil(64)]; wires.len()];
         for (number, batch) in states.chunks(LANES).enumerate() {
-            batch.iter().enumerate().for_each(|(lane, state)| self.load(lane, state));
+            self.load_all(batch);
             self.evaluate();
             for (column, &wire) in columns.iter_mut().zip(&wires) {
                 let first = number * LANES / 64;
@@ -209,6 +236,16 @@ impl Lanes {
             }
         }
         columns
+    }
+
+    /// Adds up wires, after [`Lanes::evaluate`]: appends the sums of the first `n` lanes, those of one lane after those of
+    /// another. The adder must have been made for this network.
+    pub fn add_up(&mut self, adder: &Adder, n: usize, sums: &mut Vec<u32>) {
+        if self.values.len() < adder.n_slots() {
+            self.values.resize(adder.n_slots(), Vector::ZERO);
+        }
+        adder.run(self.kernel, &mut self.values);
+        adder.read(&self.values, n, sums);
     }
 
     fn run(&mut self, segment: &Segment) {

@@ -1,0 +1,14 @@
+//! Evaluating compiled features.
+
+use std::sync::Arc;
+
+use machine::network::Network;
+
+/// Features as sums: the value of a feature is the sum of the weights of its formulas that hold.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    /// The network; its formulas are conditions on the state.
+    pub network: Arc<Network>,
+    /// For each feature, formulas with what they add.
+    pub features: Vec<Vec<(u32, i32)>>,
+}
