@@ -14,6 +14,6 @@ pub mod set;
 pub mod shapes;
 pub mod sparse;
 pub mod table;
-pub mod unfold;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod unfold;
