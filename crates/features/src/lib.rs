@@ -14,6 +14,7 @@ pub mod evaluate;
 pub mod feature;
 pub mod formula;
 pub mod game;
+pub mod image;
 pub mod logic;
 pub mod pattern;
 pub mod positions;

@@ -106,6 +106,11 @@ fn sorted(formula: &Formula) -> Formula {
             if parts.len() == 1 { parts.remove(0) } else { Formula::Or(parts) }
         }
         Formula::Not(inner) => Formula::Not(Box::new(sorted(inner))),
+        Formula::Member(terms, rows) if !rows.is_sorted() => {
+            let mut rows = rows.to_vec();
+            rows.sort_unstable();
+            Formula::Member(terms.clone(), rows.into())
+        }
         Formula::Equal(a, b) if b < a => Formula::Equal(b.clone(), a.clone()),
         Formula::Distinct(a, b) if b < a => Formula::Distinct(b.clone(), a.clone()),
         other => other.clone(),

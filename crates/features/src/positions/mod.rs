@@ -9,6 +9,7 @@ mod engine;
 mod grade;
 mod guide;
 mod play;
+mod search;
 
 use machine::network::Network;
 use rand::RngExt;
