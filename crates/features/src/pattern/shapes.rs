@@ -406,6 +406,7 @@ impl Proposer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use insight::scramble::RoleOrder;
     use insight::symmetry::{self, Grid, Symmetries, Translation};
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
@@ -588,6 +589,26 @@ mod tests {
         lines.sort_unstable();
         // Two middle lines, two diagonals, four edges; each reads the same from both ends.
         assert_eq!(lines, [(2, 18), (2, 18), (4, 18)]);
+    }
+
+    #[test]
+    fn names_and_order_do_not_matter() {
+        let sizes = |game: &Game| {
+            let (atoms, _, orbits) = orbits(game, &Settings::default());
+            let mut sizes: Vec<(Kind, usize, usize)> =
+                orbits.iter().map(|orbit| (orbit.kind, orbit.instances.len(), orbit.n_canonical)).collect();
+            sizes.sort_unstable();
+            let mut ranges: Vec<usize> = atoms.features.iter().map(atoms::AtomicFeature::range).collect();
+            ranges.sort_unstable();
+            (ranges, sizes)
+        };
+        for name in ["connect-four-5x4", "othello-6x6"] {
+            let plain = game(name);
+            let mut rng = Pcg64::seed_from_u64(8);
+            let scrambled = insight::scramble::scramble(&plain.program, RoleOrder::Kept, &mut rng);
+            let scrambled = Game::new(scrambled.program, 1).expect("the same game");
+            assert_eq!(sizes(&plain), sizes(&scrambled), "{name}");
+        }
     }
 
     #[test]
