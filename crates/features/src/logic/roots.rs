@@ -1,5 +1,7 @@
 //! Where best-first generation starts: goals and ends, moves, fluents, and what the rules define about a state.
 
+use std::sync::Arc;
+
 use gdl::program::{Relation, Term, VarId};
 use gdl::symbol::{SymbolId, keyword};
 
@@ -42,10 +44,13 @@ pub fn roots(context: &Context, domains: &Domains) -> Vec<Root> {
             found.push(Root { feature, about });
         }
     };
-    // Step 1. Goals and ends, in pieces where they are long.
+    // Step 1. Goals and ends, in pieces where they are long, and how much of them is reached.
     for body in context.rules.goals_and_ends() {
         match context.restored(&body) {
-            Some(root) => add(root, About::Goal),
+            Some(root) => {
+                agreement(&root.formula).into_iter().for_each(|feature| add(feature, About::Goal));
+                add(root, About::Goal);
+            }
             None => {
                 let pieces = vary::pieces(context, &body);
                 pieces.iter().filter_map(|piece| context.restored(piece)).for_each(|root| add(root, About::Goal));
@@ -87,6 +92,45 @@ pub fn roots(context: &Context, domains: &Domains) -> Vec<Root> {
     found
 }
 
+/// How many of the fluents that a formula names hold; if it names one alone, how many of its arguments are right.
+fn agreement(formula: &Formula) -> Option<Feature> {
+    let fluent = |part: &Formula| match part {
+        Formula::Atom(atom) if atom.name == keyword::TRUE && atom.args[0].is_ground() => Some(atom.args[0].clone()),
+        _ => None,
+    };
+    let truth = |fluent: Term| Formula::Atom(Atom { name: keyword::TRUE, args: vec![fluent] });
+    let listed = |values: Vec<Term>| {
+        let rows = values.into_iter().map(|value| vec![value]).collect();
+        Formula::Member(vec![Term::Var(VarId(0))], Arc::new(rows))
+    };
+    let mut fluents: Vec<Term> = formula.conjuncts().iter().filter_map(fluent).collect();
+    fluents.sort_unstable();
+    match fluents.as_slice() {
+        [Term::Func(name, args)] if args.len() > 2 && formula.conjuncts().len() == 1 => {
+            let mut values = args.to_vec();
+            values.sort_unstable();
+            values.dedup();
+            // The value tells the places apart, so that it must not be in two of them.
+            if values.len() < args.len() {
+                return None;
+            }
+            let mut ways = Vec::new();
+            for (place, value) in args.iter().enumerate() {
+                let vars = (0..args.len()).map(|at| Term::Var(VarId((1 + place * args.len() + at) as u32)));
+                let mut args: Box<[Term]> = vars.collect();
+                args[place] = value.clone();
+                ways.push(Formula::And(vec![listed(vec![value.clone()]), truth(Term::Func(*name, args))]));
+            }
+            Some(Feature::count(vec![VarId(0)], Formula::Or(ways)))
+        }
+        [_, _, ..] => {
+            let parts = vec![truth(Term::Var(VarId(0))), listed(fluents)];
+            Some(Feature::count(vec![VarId(0)], Formula::And(parts)))
+        }
+        _ => None,
+    }
+}
+
 fn open(name: SymbolId, arity: u32) -> Term {
     if arity == 0 { Term::Const(name) } else { Term::Func(name, (0..arity).map(|var| Term::Var(VarId(var))).collect()) }
 }
@@ -107,4 +151,42 @@ fn counts(functor: Relation, arguments: &[Vec<Term>], atom: &dyn Fn(Vec<Term>) -
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::preimage::Preimages;
+    use super::super::rules::tests::{formula, rules};
+    use super::super::transform::Limits;
+    use super::*;
+    use crate::reference::{Reference, Values};
+
+    #[test]
+    fn how_much_of_a_goal_is_reached() {
+        let rules = rules(
+            "(role r) (<= (goal r 100) (true (at a 1)) (true (at b 2)) (true (at c 3))) (<= terminal (true (order a b c)))
+             (<= (next (at ?x ?y)) (does r (put ?x ?y))) (<= (next (order ?x ?y ?z)) (does r (sort ?x ?y ?z)))",
+        );
+        let preimages = Preimages::default();
+        let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
+        let counts: Vec<Feature> = roots(&context, &Domains::default())
+            .into_iter()
+            .map(|root| root.feature)
+            .filter(|root| !root.list.is_empty())
+            .collect();
+        let fluents = |texts: &[&str]| {
+            let fluent = |text: &&str| match formula(&rules, &format!("(true {text})")) {
+                Formula::Atom(atom) => atom.args[0].clone(),
+                _ => unreachable!("it is an atom"),
+            };
+            texts.iter().map(fluent).collect::<Vec<Term>>()
+        };
+        let states = vec![
+            fluents(&["(at a 1)", "(at b 3)", "(at c 3)", "(order a b c)"]),
+            fluents(&["(at a 2)", "(order a c b)"]),
+        ];
+        let mut reference = Reference::new(&rules.program, states);
+        let values: Vec<_> = counts.iter().filter_map(|feature| reference.values(feature)).collect();
+        assert_eq!(values, [[2, 0], [3, 1]]);
+    }
 }
