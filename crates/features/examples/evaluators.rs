@@ -39,7 +39,7 @@ fn main() {
         // Search.
         let compiled = incremental::Compiled::new(&sums);
         let mut alone = Alone(Scalar::new(scalar::Compiled::new(sums.network.clone())));
-        let mut score = Score::new(&compiled, &weights);
+        let mut score = Score::new(compiled.clone(), &weights);
         let mut values = Values::new(compiled.clone());
         let mut states = Vec::new();
         let (alone_us, _) = search(&mut alone, &mut |_| 0, &mut |state| states.push(state.to_vec()));
@@ -57,15 +57,17 @@ fn main() {
         let views: Vec<&[u64]> = states.iter().map(Vec::as_slice).cycle().take(N_STATES).collect();
         let weights: Vec<f32> = weights.iter().map(|&weight| weight as f32).collect();
         let (mut values, mut scores) = (Vec::new(), Vec::new());
-        let start = Instant::now();
-        for batch in views.chunks(4096) {
+        let (mut value_times, mut score_times) = (Vec::new(), Vec::new());
+        for batch in views.chunks_exact(512) {
+            let start = Instant::now();
             values.clear();
             bulk.values(batch, &mut values);
+            value_times.push(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            bulk.scores(batch, &weights, &mut scores);
+            score_times.push(start.elapsed().as_secs_f64());
         }
-        let values_rate = N_STATES as f64 / start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        bulk.scores(&views, &weights, &mut scores);
-        let scores_rate = N_STATES as f64 / start.elapsed().as_secs_f64();
+        let (values_rate, scores_rate) = (512.0 / median(value_times), 512.0 / median(score_times));
         println!(
             "{name} | {} | {} | {} | {}, {} | {values_rate:.0}, {scores_rate:.0} | {alone_us:.2}, {score_us:.2}, {values_us:.2}",
             features.len(),
@@ -144,37 +146,48 @@ macro_rules! walks {
 
 walks!(Score, Values);
 
-/// Microseconds for each state that is visited and evaluated, and what the evaluations add up to.
+/// Microseconds for each state that is visited and evaluated, and what the evaluations add up to. The time is the median
+/// over short stretches, so that other work on the machine does not count.
 fn search<W: Walk>(walk: &mut W, evaluate: &mut dyn FnMut(&mut W) -> i64, tell: &mut dyn FnMut(&[u64])) -> (f64, i64) {
     let mut random = Pcg64Mcg::seed_from_u64(3);
     let start_state = walk.machine().bits().to_vec();
     let n_roles = walk.machine().network().roles.len() as u32;
     let (mut n, mut total) = (0, 0i64);
-    let start = Instant::now();
+    let mut times = Vec::new();
     while n < 20_000 {
-        let mut moves: Vec<Vec<u32>> = Vec::new();
-        for role in 0..n_roles {
-            let mut legal = Vec::new();
-            walk.machine().legal_moves(RoleId(role), &mut legal);
-            legal.sort_unstable();
-            moves.push(legal);
-        }
-        if walk.machine().terminal() || moves.iter().any(Vec::is_empty) {
-            walk.jump(&start_state);
-            continue;
-        }
-        let mut joint: Vec<u32> = moves.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
-        let role = (0..moves.len()).max_by_key(|&role| moves[role].len()).unwrap_or(0);
-        for &chosen in &moves[role] {
-            joint[role] = chosen;
+        let before = n;
+        let start = Instant::now();
+        while n < before + 100 {
+            let mut moves: Vec<Vec<u32>> = Vec::new();
+            for role in 0..n_roles {
+                let mut legal = Vec::new();
+                walk.machine().legal_moves(RoleId(role), &mut legal);
+                legal.sort_unstable();
+                moves.push(legal);
+            }
+            if walk.machine().terminal() || moves.iter().any(Vec::is_empty) {
+                walk.jump(&start_state);
+                continue;
+            }
+            let mut joint: Vec<u32> = moves.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
+            let role = (0..moves.len()).max_by_key(|&role| moves[role].len()).unwrap_or(0);
+            for &chosen in &moves[role] {
+                joint[role] = chosen;
+                walk.make(&joint);
+                total = total.wrapping_mul(31).wrapping_add(evaluate(walk));
+                tell(walk.machine().bits());
+                walk.unmake();
+                n += 1;
+            }
+            joint[role] = moves[role][random.random_range(0..moves[role].len())];
             walk.make(&joint);
-            total = total.wrapping_mul(31).wrapping_add(evaluate(walk));
-            tell(walk.machine().bits());
-            walk.unmake();
-            n += 1;
         }
-        joint[role] = moves[role][random.random_range(0..moves[role].len())];
-        walk.make(&joint);
+        times.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(n - before));
     }
-    (start.elapsed().as_secs_f64() * 1e6 / f64::from(n), total)
+    (median(times), total)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }

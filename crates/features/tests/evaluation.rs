@@ -73,7 +73,7 @@ fn check(sums: &Sums) -> Result<(), Failed> {
     let mut random = Pcg64Mcg::seed_from_u64(9);
     let weights: Vec<i32> = (0..n).map(|_| random.random_range(-1000..1000)).collect();
     let compiled = incremental::Compiled::new(sums);
-    let (mut values, mut score) = (Values::new(compiled.clone()), Score::new(&compiled, &weights));
+    let (mut values, mut score) = (Values::new(compiled.clone()), Score::new(compiled.clone(), &weights));
     // Step 1. Walk about.
     let start = values.machine().bits().to_vec();
     let (mut states, mut found, mut scores) = (Vec::new(), Vec::new(), Vec::new());
