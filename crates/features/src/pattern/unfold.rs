@@ -498,12 +498,7 @@ mod tests {
 
     use super::*;
     use crate::game::Game;
-
-    fn game(name: &str) -> Game {
-        let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
-        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
-        Game::new(reading.program, 1).expect("it has a network")
-    }
+    use crate::pattern::testing::game;
 
     fn unfolder(game: &Game) -> Unfolder<'_> {
         let ground = game.circuit.ground.as_ref().expect("it is kept");
