@@ -16,7 +16,7 @@ use insight::universe::Circuit;
 use machine::network::Network;
 use rustc_hash::FxHashMap;
 
-use super::set::{Literal, is_subset, matches};
+use super::set::{Literal, is_subset};
 
 /// How much unfolding may do.
 #[derive(Clone, Debug)]
@@ -482,11 +482,6 @@ pub fn without_one(pattern: &[Literal]) -> impl Iterator<Item = Box<[Literal]>> 
     (0..pattern.len()).map(|left_out| {
         pattern.iter().enumerate().filter(|&(index, _)| index != left_out).map(|(_, &literal)| literal).collect()
     })
-}
-
-/// Whether some conjunction of a disjunction of patterns holds in a state.
-pub fn any_matches(dnf: &Dnf, bits: &[u64]) -> bool {
-    dnf.conjunctions.iter().any(|conjunction| matches(conjunction, bits))
 }
 
 #[cfg(test)]
