@@ -616,12 +616,16 @@ impl Matcher {
 
 #[cfg(test)]
 mod tests {
+    use machine::scalar::{Compiled, Scalar};
+    use machine::{Machine, RoleId};
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
     use crate::pattern::set::matches;
+    use crate::pattern::testing::game;
+    use crate::pattern::{seeds, unfold};
 
     fn patterns(texts: &[&str]) -> Patterns {
         texts
@@ -672,14 +676,7 @@ mod tests {
     /// Patterns of Othello, and states along random matches.
     #[test]
     fn sharing_saves_most_of_the_work_in_othello() {
-        use crate::game::Game;
-        use crate::pattern::{seeds, unfold};
-        use machine::scalar::{Compiled, Scalar};
-        use machine::{Machine, RoleId};
-
-        let path = format!("{}/../../games/othello/rules.kif", env!("CARGO_MANIFEST_DIR"));
-        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
-        let game = Game::new(reading.program, 1).expect("it has a network");
+        let game = game("othello");
         let ground = game.circuit.ground.as_ref().expect("it is kept");
         let groups = unfold::proved_groups(&game.structure, &game.circuit);
         let mut unfolder = unfold::Unfolder::new(

@@ -217,8 +217,8 @@ impl Ord for Entry {
 }
 
 /// Selects among all candidates at once. `rows` says which candidates match in each position; `column` appends the positions
-/// where a candidate matches, with its values there. A pick costs one step for each candidate that matches where the taken one does, and a pass
-/// over all candidates.
+/// where a candidate matches, with its values there. A pick costs one step for each candidate that matches where the taken
+/// one does, and a pass over all candidates.
 pub fn pursue(
     rows: &Incidence,
     column: impl Fn(u32, &mut Vec<(u32, i8)>) + Sync,

@@ -115,14 +115,12 @@ pub fn join(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Game;
+    use crate::pattern::testing::game;
     use crate::pattern::unfold::{self, proved_groups};
 
     #[test]
     fn tic_tac_toe_lines_regress_to_lines_that_lack_one() {
-        let path = format!("{}/../../games/tic-tac-toe/rules.kif", env!("CARGO_MANIFEST_DIR"));
-        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
-        let game = Game::new(reading.program, 1).expect("it has a network");
+        let game = game("tic-tac-toe");
         let ground = game.circuit.ground.as_ref().expect("it is kept");
         let network = &game.circuit.network;
         let groups = proved_groups(&game.structure, &game.circuit);
