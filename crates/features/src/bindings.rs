@@ -5,6 +5,7 @@
 use gdl::ground::Budget;
 use gdl::keyword;
 use gdl::program::{Term, VarId};
+use insight::universe;
 use machine::lanes::{self, Lanes};
 use rustc_hash::FxHashMap;
 
@@ -26,6 +27,8 @@ pub struct Binding {
     pub fluents: Vec<(u32, bool)>,
     /// The moves that must be legal, by their numbers in the universe.
     pub moves: Vec<u32>,
+    /// The arguments of other atoms that depend on the state.
+    pub others: Vec<Vec<Term>>,
 }
 
 /// The ways in which features may hold.
@@ -58,6 +61,7 @@ impl Bindings {
         }
         // Step 2. What each one is about.
         let universe = &game.universe;
+        let dynamic = universe::dynamic_relations(&game.program);
         let fluents: FxHashMap<Term, u32> =
             (0..).zip(&universe.fluents).map(|(number, &id)| (structural::term(universe, id), number)).collect();
         let moves: FxHashMap<(Term, Term), u32> = (0..)
@@ -75,7 +79,8 @@ impl Bindings {
                 let args = &network.views[formula as usize].1;
                 let values: FxHashMap<VarId, Term> =
                     feature.list.iter().copied().zip(args.iter().map(|&arg| term(&network.terms, arg))).collect();
-                let mut binding = Binding { formula, weight, fluents: Vec::new(), moves: Vec::new() };
+                let mut binding =
+                    Binding { formula, weight, fluents: Vec::new(), moves: Vec::new(), others: Vec::new() };
                 ground(&feature.formula, &values).for_each_atom(
                     &mut |atom, negated| match (atom.name, &atom.args[..]) {
                         (keyword::TRUE, [fluent]) => {

@@ -60,8 +60,24 @@ impl<'a> English<'a> {
         if let Some(short) = speaker.short(feature) {
             return short;
         }
-        let listed = speaker.listed(feature);
         let conditions = speaker.such_that(feature);
+        // A number for one value less that for another.
+        if let Weight::Table { vars, rows } = &feature.weight
+            && let ([var], [(-1, less), (1, more)]) = (&vars[..], &rows[..])
+            && let ([less], [more]) = (&less[..], &more[..])
+        {
+            let others = Feature {
+                list: feature.list.iter().copied().filter(|other| other != var).collect(),
+                ..feature.clone()
+            };
+            let [more, less] = [more, less].map(|tuple| speaker.tuple(tuple));
+            let letter = &names.letters[var];
+            let counted = speaker
+                .listed(&others)
+                .map_or("whether".to_owned(), |all| format!("how many {all} there are such that"));
+            return format!("{counted} {conditions}, for {letter} = {more} less for {letter} = {less}");
+        }
+        let listed = speaker.listed(feature);
         let Some(listed) = listed else { return format!("whether {conditions}") };
         match &feature.weight {
             Weight::One => format!("how many {listed} there are such that {conditions}"),
@@ -178,6 +194,8 @@ enum Clause {
     On(String, String),
     /// A cell is empty.
     Empty(String),
+    /// In the order of a relation, the second comes right after the first.
+    After(Relation, String, String),
     /// Anything else, as a clause.
     Said(String),
 }
@@ -196,37 +214,67 @@ fn list(parts: &[String], last: &str) -> String {
     }
 }
 
-/// Clauses said one after another.
+/// Clauses said one after another; those of a kind are said together, where the first of them stands.
 fn together(clauses: Vec<Clause>) -> String {
-    let mut said: Vec<String> = Vec::new();
-    let mut at = 0;
-    while at < clauses.len() {
-        // Those of a kind that follow each other are said together.
-        let same = |other: &Clause| match (&clauses[at], other) {
-            (Clause::Holds(_), Clause::Holds(_)) | (Clause::Empty(_), Clause::Empty(_)) => true,
-            (Clause::On(what, _), Clause::On(other, _)) => what == other,
-            _ => false,
+    let same = |one: &Clause, other: &Clause| match (one, other) {
+        (Clause::Holds(_), Clause::Holds(_)) | (Clause::Empty(_), Clause::Empty(_)) => true,
+        (Clause::On(what, _), Clause::On(other, _)) => what == other,
+        _ => false,
+    };
+    let mut groups: Vec<(Clause, Vec<String>)> = Vec::new();
+    let mut steps: Vec<(Relation, Vec<String>)> = Vec::new();
+    for clause in clauses {
+        let text = match &clause {
+            Clause::Holds(text) | Clause::On(_, text) | Clause::Empty(text) | Clause::Said(text) => text.clone(),
+            Clause::After(relation, before, after) => {
+                steps.push((*relation, vec![before.clone(), after.clone()]));
+                continue;
+            }
         };
-        let n = 1 + clauses[at + 1..].iter().take_while(|other| same(other)).count();
-        let parts: Vec<String> = clauses[at..at + n]
-            .iter()
-            .map(|clause| match clause {
-                Clause::Holds(text) | Clause::On(_, text) | Clause::Empty(text) | Clause::Said(text) => text.clone(),
-            })
-            .collect();
-        said.push(match &clauses[at] {
-            Clause::Holds(_) => format!("{} hold{}", list(&parts, "and"), if n == 1 { "s" } else { "" }),
-            Clause::On(what, _) => format!("{what} is on {}", list(&parts, "and")),
-            Clause::Empty(_) => format!("{} {} empty", list(&parts, "and"), if n == 1 { "is" } else { "are" }),
-            Clause::Said(text) => text.clone(),
-        });
-        at += n;
+        match groups.iter_mut().find(|(first, _)| same(first, &clause)) {
+            Some((_, texts)) => texts.push(text),
+            None => groups.push((clause, vec![text])),
+        }
     }
+    let say = |(clause, texts): &(Clause, Vec<String>)| {
+        let (several, all) = (texts.len() > 1, list(texts, "and"));
+        match clause {
+            Clause::Holds(_) => format!("{all} hold{}", if several { "" } else { "s" }),
+            Clause::On(what, _) => format!("{what} is on {all}"),
+            Clause::Empty(_) => format!("{all} {} empty", if several { "are" } else { "is" }),
+            Clause::Said(text) | Clause::After(_, text, _) => text.clone(),
+        }
+    };
+    let mut said: Vec<String> = groups.iter().map(say).collect();
+    said.extend(chains(steps).iter().map(|chain| match &chain[..] {
+        [before, after] => format!("{after} comes right after {before}"),
+        chain => format!("{} follow each other", list(chain, "and")),
+    }));
     // Clauses that have commas or an `and` of their own are set apart more clearly.
     let nested = said.iter().any(|text| text.contains(" and ") || text.contains(" or "));
     match (&said[..], nested) {
         ([first @ .., end], true) if !first.is_empty() => format!("{}, and {end}", first.join(", ")),
         _ => list(&said, "and"),
+    }
+}
+
+/// Steps of orders, put together as far as one goes on where another ends.
+fn chains(mut steps: Vec<(Relation, Vec<String>)>) -> Vec<Vec<String>> {
+    loop {
+        let joins = |one: usize, other: usize| {
+            one != other && steps[one].0 == steps[other].0 && steps[one].1.last() == steps[other].1.first()
+        };
+        let all = 0..steps.len();
+        let Some((one, other)) = all
+            .clone()
+            .flat_map(|one| all.clone().map(move |other| (one, other)))
+            .find(|&(one, other)| joins(one, other))
+        else {
+            return steps.into_iter().map(|(_, chain)| chain).collect();
+        };
+        let next = std::mem::take(&mut steps[other].1);
+        steps[one].1.extend(next.into_iter().skip(1));
+        steps.remove(other);
     }
 }
 
@@ -452,7 +500,7 @@ impl Speaker<'_> {
             (keyword::LEGAL, [role, chosen]) => {
                 let can = if positive { "can" } else { "can't" };
                 let does =
-                    if self.is_any(chosen) { "do something".to_owned() } else { format!("do {}", self.bare(chosen)) };
+                    if self.is_any(chosen) { "do something".to_owned() } else { format!("do {}", self.term(chosen)) };
                 said(format!("{} {can} {does}", self.someone(role)))
             }
             (keyword::GOAL, [role, value]) => {
@@ -471,8 +519,10 @@ impl Speaker<'_> {
         let term = |at: usize| self.term(&atom.args[at]);
         let order = structure.orders.iter().find(|order| order.relation == relation && order.selector.is_none());
         if let Some((before, after)) = order.map(|order| order.positions).filter(|_| atom.args.len() == 2) {
-            let is = if positive { "comes right after" } else { "does not come right after" };
-            return Clause::Said(format!("{} {is} {}", term(after), term(before)));
+            if positive {
+                return Clause::After(relation, term(before), term(after));
+            }
+            return Clause::Said(format!("{} does not come right after {}", term(after), term(before)));
         }
         if let Some(found) = structure.arithmetic.iter().find(|found| found.relation == relation) {
             let compared = match found.operation {
@@ -491,9 +541,41 @@ impl Speaker<'_> {
             }
         }
         let name = self.english.symbols.name(atom.name);
-        let words: Vec<String> = atom.args.iter().map(|arg| self.term(arg)).collect();
-        let text = [vec![name.to_owned()], words].concat().join(" ");
-        if positive { Clause::Holds(text) } else { Clause::Said(format!("{text} does{not} hold")) }
+        let is_static = self.english.game.universe.statics.iter().any(|facts| facts.relation == relation);
+        if let ([single], true) = (&atom.args[..], is_static) {
+            let article = if name.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            return Clause::Said(format!("{} is{not} {article} {name}", self.term(single)));
+        }
+        if atom.args.is_empty() {
+            return self.quoted(name.to_owned(), false, positive);
+        }
+        self.quoted(
+            format!("({name} {})", self.words(&atom.args)),
+            atom.args.iter().any(|arg| self.has_any(arg)),
+            positive,
+        )
+    }
+
+    /// Words of the rules that hold or don't, perhaps for some values of `_`.
+    fn quoted(&self, text: String, any: bool, positive: bool) -> Clause {
+        match (positive, any) {
+            (true, false) => Clause::Holds(text),
+            (true, true) => Clause::Holds(format!("some {text}")),
+            (false, false) => Clause::Said(format!("{text} does not hold")),
+            (false, true) => Clause::Said(format!("no {text} holds")),
+        }
+    }
+
+    /// Terms within quoted words, with `_` for those that don't matter.
+    fn words(&self, terms: &[Term]) -> String {
+        let word = |term: &Term| if self.is_any(term) { "_".to_owned() } else { self.term(term) };
+        terms.iter().map(word).collect::<Vec<String>>().join(" ")
+    }
+
+    fn has_any(&self, term: &Term) -> bool {
+        let mut found = false;
+        term.for_each_var(&mut |var| found |= !self.names.letters.contains_key(&var));
+        found
     }
 
     fn fluent(&self, fluent: &Term, positive: bool) -> Clause {
@@ -535,8 +617,7 @@ impl Speaker<'_> {
                 return Clause::Said(format!("{} is{not} at {}", english.family_name(family), self.term(value)));
             }
         }
-        let text = self.bare(fluent);
-        if positive { Clause::Holds(text) } else { Clause::Said(format!("{text} does not hold")) }
+        self.quoted(self.term(fluent), self.has_any(fluent), positive)
     }
 
     /// The argument of a fluent that names the role that is to move.
@@ -596,19 +677,7 @@ impl Speaker<'_> {
         match term {
             Term::Var(var) => self.names.letters.get(var).cloned().unwrap_or_else(|| "something".to_owned()),
             Term::Const(_) => ShownTerm(term, self.english.symbols).to_string(),
-            Term::Func(..) => format!("({})", self.bare(term)),
-        }
-    }
-
-    /// A term without parentheses around it.
-    fn bare(&self, term: &Term) -> String {
-        match term {
-            Term::Func(name, args) => {
-                let words = args.iter().map(|arg| self.term(arg));
-                let name = self.english.symbols.name(*name).to_owned();
-                std::iter::once(name).chain(words).collect::<Vec<String>>().join(" ")
-            }
-            other => self.term(other),
+            Term::Func(name, args) => format!("({} {})", self.english.symbols.name(*name), self.words(args)),
         }
     }
 }

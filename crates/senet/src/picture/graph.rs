@@ -13,7 +13,7 @@ const MAX_NODES: usize = 400;
 const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 22.0;
 const GAP: f64 = 90.0;
-const LETTERS: usize = 46;
+const LETTERS: usize = 42;
 
 /// The part of a graph that is drawn.
 struct Part {
@@ -89,10 +89,11 @@ pub(crate) fn svg(graph: &AbstractionGraph, title: &str, text: &dyn Fn(usize) ->
         }
     }
     let mut picture = format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" role="img" aria-label="{}">"#,
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">"#,
         number(width),
         number(height),
         number(width),
+        number(height),
         escape(title)
     );
     picture.push_str(STYLE);

@@ -1,7 +1,7 @@
 //! A page of pictures: each feature of a game with its meaning, its evidence, and how it looks on the board. The page
 //! stands alone: no other files, no scripts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use features::bindings::{Binding, Bindings};
 use features::game::Game;
@@ -148,7 +148,6 @@ impl Page<'_> {
             let mut drawing = Drawing { fluents: fluents.map(|(fluent, _)| fluent).collect(), ..Drawing::default() };
             drawing.heat = self.heat(bindings, holding);
             drawing.framed = drawing.heat.keys().copied().collect();
-            // Where everything counts, frames say nothing.
             let caption = format!("a position in which it is {value}");
             put(
                 text,
@@ -167,34 +166,40 @@ impl Page<'_> {
 
     fn cells<'b>(&'b self, binding: &'b Binding) -> impl Iterator<Item = (usize, usize)> + 'b {
         let fluents = binding.fluents.iter().filter_map(|&(fluent, _)| self.sheet.cell(fluent));
-        fluents.chain(binding.moves.iter().flat_map(|&chosen| self.sheet.cells_of_move(chosen)).copied())
+        let moves = binding.moves.iter().flat_map(|&chosen| self.sheet.cells_of_move(chosen)).copied();
+        fluents.chain(moves).chain(binding.others.iter().flat_map(|terms| self.sheet.cells_among(terms)))
     }
 
     /// How strongly cells are shaded: by how much the bindings that name them add.
     fn heat(&self, bindings: &[Binding], which: &[usize]) -> BTreeMap<(usize, usize), f64> {
-        let mut sums: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        // The sum of what they add, and that without signs.
+        let mut sums: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
         for &number in which {
-            let mut cells: Vec<(usize, usize)> = self.cells(&bindings[number]).collect();
-            cells.sort_unstable();
-            cells.dedup();
-            let weight = f64::from(bindings[number].weight.abs());
-            cells.into_iter().for_each(|cell| *sums.entry(cell).or_default() += weight);
+            let cells: BTreeSet<(usize, usize)> = self.cells(&bindings[number]).collect();
+            let weight = f64::from(bindings[number].weight);
+            for cell in cells {
+                let (sum, strength) = sums.entry(cell).or_default();
+                (*sum, *strength) = (*sum + weight, *strength + weight.abs());
+            }
         }
-        let most = sums.values().copied().fold(0.0, f64::max);
-        sums.values_mut().for_each(|sum| *sum = 0.12 + 0.6 * *sum / f64::max(most, 1e-9));
-        sums
+        let most = sums.values().fold(0.0, |most: f64, sum| most.max(sum.1));
+        let shade = |(sum, strength): (f64, f64)| {
+            let shade = 0.12 + 0.6 * strength / f64::max(most, 1e-9);
+            if sum < 0.0 { -shade } else { shade }
+        };
+        sums.into_iter().map(|(cell, sums)| (cell, shade(sums))).collect()
     }
 }
 
 const LEGEND: &str = "<p class=\"legend\">Each picture on the left shades the cells that a feature looks at, the more often \
-    the darker, and frames one way in which it matches; what is crossed out must not be there, and a dot is an empty cell. \
+    the darker (reddish where that lowers the value), and frames one way in which it matches; what is crossed out must not be there, and a dot is an empty cell. \
     The one on the right is a position from play in which its value is high, with the cells that count.</p>\n";
 
 const STYLE: &str = "
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--dim:#57606a;--line:#c4cbd3;--cell:#f6f8fa;--heat:#d4a72c;
---mark:#0550ae;--plus:#1a7f37;--minus:#bc4c00;--r0:#0550ae;--r1:#a40e26;--r2:#116329;--r3:#6639ba;--card:#fff}
+--mark:#24292f;--plus:#1a7f37;--minus:#bc4c00;--r0:#0550ae;--r1:#a40e26;--r2:#116329;--r3:#6639ba;--card:#fff}
 @media(prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--dim:#9198a1;--line:#3d444d;--cell:#161b22;
---heat:#bb8009;--mark:#58a6ff;--plus:#3fb950;--minus:#db6d28;--r0:#79c0ff;--r1:#ff8f88;--r2:#7ee787;--r3:#d2a8ff;--card:#11161d}}
+--heat:#bb8009;--mark:#f0f6fc;--plus:#3fb950;--minus:#db6d28;--r0:#79c0ff;--r1:#ff8f88;--r2:#7ee787;--r3:#d2a8ff;--card:#11161d}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:76rem;padding:1rem;background:var(--paper);color:var(--ink);font:16px/1.45 system-ui,sans-serif}
 h1{font-size:1.6rem;margin:.2rem 0}header p{max-width:46rem;margin:.4rem 0}.legend,.none,figcaption{color:var(--dim);font-size:.85rem}
@@ -210,8 +215,8 @@ h2{font-size:1rem;font-weight:600;margin:0 0 .5rem;overflow-wrap:anywhere}h2 a{c
 figure svg{width:100%;max-height:20rem;display:block}figcaption{text-align:center;margin-top:.2rem}
 pre{margin:.6rem 0 0;max-height:7rem;overflow:auto;background:var(--cell);border-radius:.4rem;padding:.5rem;font-size:.75rem;
 white-space:pre-wrap;overflow-wrap:anywhere}
-.c{fill:var(--cell);stroke:var(--line);stroke-width:.4}.l{stroke:var(--line);stroke-width:.6}.h{fill:var(--heat)}
-.f{fill:none;stroke:var(--mark);stroke-width:.9}.e{fill:var(--mark)}.x{stroke:var(--minus);stroke-width:1}
+.c{fill:var(--cell);stroke:var(--line);stroke-width:.4}.l{stroke:var(--line);stroke-width:.6}.h{fill:var(--heat)}.n{fill:var(--minus)}
+.f{fill:none;stroke:var(--mark);stroke-width:.7}.e{fill:var(--mark)}.x{stroke:var(--minus);stroke-width:1}
 .t,.g{text-anchor:middle;dominant-baseline:central;fill:var(--dim);font:3px system-ui,sans-serif}
 .g{font-size:7px;font-weight:600;fill:var(--ink)}.s{font-size:4.6px}
 .r0{fill:var(--r0)}.r1{fill:var(--r1)}.r2{fill:var(--r2)}.r3{fill:var(--r3)}

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use features::game::Game;
+use features::structural::term;
 use gdl::TermId;
+use gdl::program::Term;
 use insight::structure::board::{Board, MarkerName};
 
 use super::{escape, number, put, shorten};
@@ -42,6 +44,8 @@ pub(crate) struct Sheet {
     panels: Vec<Panel>,
     /// By the fluent's number in the universe.
     spots: BTreeMap<u32, Spot>,
+    /// The cells of boards, by their coordinates.
+    places: BTreeMap<Vec<Term>, (usize, usize)>,
     /// The cells that a move names, by its number.
     moves: Vec<Vec<(usize, usize)>>,
 }
@@ -49,7 +53,7 @@ pub(crate) struct Sheet {
 /// What is drawn on a sheet.
 #[derive(Default)]
 pub(crate) struct Drawing {
-    /// How strongly cells are shaded, from 0 to 1.
+    /// How strongly cells are shaded, from 0 to 1; less than 0 for what counts against the value.
     pub(crate) heat: BTreeMap<(usize, usize), f64>,
     /// Fluents that hold.
     pub(crate) fluents: Vec<u32>,
@@ -62,7 +66,8 @@ pub(crate) struct Drawing {
 impl Sheet {
     /// Lays out a game; `view` says how people want to see it.
     pub(crate) fn new(game: &Game, view: Option<&View>) -> Sheet {
-        let mut sheet = Sheet { panels: Vec::new(), spots: BTreeMap::new(), moves: Vec::new() };
+        let mut sheet =
+            Sheet { panels: Vec::new(), spots: BTreeMap::new(), places: BTreeMap::new(), moves: Vec::new() };
         match view.filter(|view| !view.board.is_empty()) {
             Some(view) => sheet.by_view(game, view),
             None if !game.structure.boards.is_empty() => sheet.by_structure(game),
@@ -204,43 +209,43 @@ impl Sheet {
         }
     }
 
-    /// Cells whose coordinates follow each other among a move's arguments.
+    /// Cells, and what moves name of them.
     fn find_moves(&mut self, game: &Game) {
         let universe = &game.universe;
-        let mut places: BTreeMap<Vec<TermId>, (usize, usize)> = BTreeMap::new();
         for board in &game.structure.boards {
             for marker in &board.markers {
                 for &(fluent, cell) in &marker.fluents {
                     if let Some(at) = self.cell(fluent) {
-                        places.entry(board.cells[cell as usize].clone()).or_insert(at);
+                        let cell = board.cells[cell as usize].iter().map(|&value| term(universe, value)).collect();
+                        self.places.entry(cell).or_insert(at);
                     }
                 }
             }
         }
-        let mut lengths: Vec<usize> = places.keys().map(Vec::len).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        self.moves = universe
-            .moves
-            .iter()
-            .map(|&(_, chosen)| {
-                let args = universe.terms.args(chosen);
-                let mut cells = Vec::new();
-                for &length in &lengths {
-                    let mut at = 0;
-                    while at + length <= args.len() {
-                        match places.get(&args[at..at + length]) {
-                            Some(&cell) => {
-                                cells.push(cell);
-                                at += length;
-                            }
-                            None => at += 1,
-                        }
+        let cells = |&(_, chosen): &(u32, TermId)| match term(universe, chosen) {
+            Term::Func(_, args) => self.cells_among(&args),
+            _ => Vec::new(),
+        };
+        self.moves = universe.moves.iter().map(cells).collect();
+    }
+
+    /// The cells whose coordinates follow each other among terms.
+    pub(crate) fn cells_among(&self, terms: &[Term]) -> Vec<(usize, usize)> {
+        let lengths: BTreeSet<usize> = self.places.keys().map(Vec::len).collect();
+        let mut cells = Vec::new();
+        for length in lengths {
+            let mut at = 0;
+            while at + length <= terms.len() {
+                match self.places.get(&terms[at..at + length]) {
+                    Some(&cell) => {
+                        cells.push(cell);
+                        at += length;
                     }
+                    None => at += 1,
                 }
-                cells
-            })
-            .collect();
+            }
+        }
+        cells
     }
 
     /// The board that all drawings share, to be referred to as `#board`.
@@ -323,7 +328,8 @@ impl Sheet {
             (x * SIDE + offsets[panel].0, y * SIDE + offsets[panel].1)
         };
         for (&cell, &heat) in &drawing.heat {
-            text.push_str(&shape(at(cell), self.panels[cell.0].round, "h", Some(heat)));
+            let class = if heat < 0.0 { "n" } else { "h" };
+            text.push_str(&shape(at(cell), self.panels[cell.0].round, class, Some(heat.abs())));
         }
         for &cell in &drawing.framed {
             text.push_str(&shape(at(cell), self.panels[cell.0].round, "f", None));
