@@ -7,7 +7,7 @@
 //!
 //! Atoms that hold nowhere in the sample are left out, and a binding that holds nowhere is not followed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gdl::datalog::Terms;
 use gdl::program::{Relation, Term, VarId};
@@ -36,8 +36,10 @@ pub struct Columns {
     facts: FxHashMap<Relation, Facts>,
     tables: Vec<Table>,
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
-    /// How much work the last feature took.
+    /// How much work the last feature took, also if that was too much.
     pub work: u64,
+    /// How much work one feature may take: [`WORK`], unless somebody wants less.
+    pub limit: u64,
 }
 
 /// The atoms of a relation.
@@ -184,6 +186,7 @@ impl Columns {
             tables: Vec::new(),
             by_shape: FxHashMap::default(),
             work: 0,
+            limit: WORK,
         }
     }
 
@@ -254,8 +257,9 @@ impl Columns {
             let plans = self.plans(&component, &[], &BTreeSet::new())?;
             let mut search = Search::new(self);
             let mut united = vec![0; self.words];
-            search.run_all(&plans, &bits, &mut |_, found| unite(&mut united, found))?;
+            let outcome = search.run_all(&plans, &bits, &mut |_, found| unite(&mut united, found));
             self.work += search.work;
+            outcome?;
             bits = united;
         }
         Some(bits)
@@ -267,15 +271,11 @@ impl Columns {
         let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
         let each_once = plans.len() == 1 && free.len() == listed.len();
         let mut search = Search::new(self);
-        let mut values = vec![0i32; self.n];
+        let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
+        let words = self.words;
         let mut add = |weight: i32, bits: &[u64]| {
-            for (word, &bits) in bits.iter().enumerate() {
-                let mut bits = bits;
-                while bits != 0 {
-                    let value = &mut values[64 * word + bits.trailing_zeros() as usize];
-                    *value = value.saturating_add(weight);
-                    bits &= bits - 1;
-                }
+            if weight != 0 {
+                sums.entry(weight).or_insert_with(|| Sum::new(words)).add(bits);
             }
         };
         let weight = |binding: &[TermId]| match weigh {
@@ -285,22 +285,25 @@ impl Columns {
             }
             _ => 1,
         };
-        if each_once {
+        let outcome = if each_once {
             search.run_all(&plans, &self.all, &mut |binding, bits| {
                 let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
                 add(weight(&row), bits);
-            })?;
+            })
         } else {
             let mut found: indexmap::IndexMap<Vec<TermId>, Vec<u64>, rustc_hash::FxBuildHasher> = Default::default();
-            let words = self.words;
-            search.run_all(&plans, &self.all, &mut |binding, bits| {
+            let outcome = search.run_all(&plans, &self.all, &mut |binding, bits| {
                 let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
                 unite(found.entry(row).or_insert_with(|| vec![0; words]), bits);
-            })?;
+            });
             found.iter().for_each(|(row, bits)| add(weight(row), bits));
-        }
+            outcome
+        };
         let work = search.work;
         self.work += work;
+        outcome?;
+        let mut values = vec![0i32; self.n];
+        sums.iter().for_each(|(&weight, sum)| sum.add_to(&mut values, weight));
         Some(values)
     }
 
@@ -472,8 +475,8 @@ impl Columns {
 }
 
 impl Values for Columns {
-    fn values(&mut self, feature: &Feature) -> Option<Vec<u32>> {
-        Some(Columns::values(self, feature)?.into_iter().map(i32::cast_unsigned).collect())
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+        Columns::values(self, feature)
     }
 }
 
@@ -558,6 +561,48 @@ fn flatten<'a>(terms: &Terms, term: TermId, shape: &mut impl Iterator<Item = &'a
                 && terms.args(term).iter().all(|&arg| flatten(terms, arg, shape, row))
         }
         None => false,
+    }
+}
+
+/// A number for each position, in binary, one plane of bits for each digit: adding a column is a few operations on words.
+struct Sum {
+    words: usize,
+    planes: Vec<u64>,
+}
+
+impl Sum {
+    fn new(words: usize) -> Sum {
+        Sum { words, planes: Vec::new() }
+    }
+
+    /// Adds one at each of these positions.
+    fn add(&mut self, bits: &[u64]) {
+        for (word, &bits) in bits.iter().enumerate() {
+            let (mut carry, mut at) = (bits, word);
+            while carry != 0 {
+                if at >= self.planes.len() {
+                    self.planes.resize(self.planes.len() + self.words, 0);
+                }
+                let plane = &mut self.planes[at];
+                (*plane, carry) = (*plane ^ carry, *plane & carry);
+                at += self.words;
+            }
+        }
+    }
+
+    /// Adds the numbers, times a weight.
+    fn add_to(&self, values: &mut [i32], weight: i32) {
+        for (digit, plane) in self.planes.chunks(self.words).enumerate() {
+            let weight = weight.saturating_mul(1i32.checked_shl(digit as u32).unwrap_or(i32::MAX));
+            for (word, &bits) in plane.iter().enumerate() {
+                let mut bits = bits;
+                while bits != 0 {
+                    let value = &mut values[64 * word + bits.trailing_zeros() as usize];
+                    *value = value.saturating_add(weight);
+                    bits &= bits - 1;
+                }
+            }
+        }
     }
 }
 
@@ -712,7 +757,7 @@ impl<'a> Search<'a> {
     ) -> Option<bool> {
         let words = bits.len();
         self.work += 1 + words as u64 / 4;
-        if self.work > WORK {
+        if self.work > self.columns.limit {
             return None;
         }
         let values = &table.rows[row as usize * table.arity..][..table.arity];

@@ -3,17 +3,20 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gdl::keyword;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::{self, Columns};
 use crate::feature::Feature;
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
+use crate::logic::rules::Rules;
+use crate::logic::{best_first, generate, graph, preimage, select as logic_select, transform};
 use crate::pattern::atoms::{self, Value};
 use crate::pattern::bits;
 use crate::pattern::genconf;
 use crate::positions::Positions;
-use crate::select::{self, Candidate, Evidence};
+use crate::reference::Values;
+use crate::select::{self, Candidate, Chosen, Evidence, Labels};
 use crate::structural;
 
 /// How features are made.
@@ -103,6 +106,8 @@ pub struct Settings {
     pub seed: u64,
     /// Logical features looked at.
     pub candidates: usize,
+    /// Features that are expanded in the thesis's way.
+    pub thesis_expanded: usize,
     /// Positions that candidates are measured on.
     pub positions: usize,
     /// Mined configurations that are looked at.
@@ -119,6 +124,7 @@ impl Default for Settings {
             mode: Mode::Default,
             seed: 1,
             candidates: 4_000,
+            thesis_expanded: 100_000,
             positions: 6_000,
             configurations: 400,
             select: select::Settings::default(),
@@ -143,6 +149,8 @@ struct Proposal {
     feature: Feature,
     origin: Origin,
     sentence: Option<String>,
+    /// Its place in the abstraction graph.
+    node: Option<usize>,
     values: Vec<i32>,
     cost: f64,
 }
@@ -157,94 +165,256 @@ pub fn construct(
 ) -> Result<FeatureSet, String> {
     let views = Views::new(game)?;
     let (train, held_out) = positions.without_terminal().split_by_match(0.3, settings.seed);
-    let train = some_of(&train, settings.positions, settings.seed);
-    let held_out = some_of(&held_out, settings.positions, settings.seed);
-    let mut columns = Columns::new(game, &views, &train.views());
-    let mut set = FeatureSet { n_positions: (train.len(), held_out.len()), ..FeatureSet::default() };
-    // Step 1. Proposals, and what the positions say about them.
-    let mut proposals = Proposals { seen: FxHashSet::default(), list: Vec::new(), n_different: 0 };
-    let structure = structural::propose(game, &structural::Budget::default());
-    if structure.left_out > 0 {
-        set.stopped.push(format!("{} structure features were left out", structure.left_out));
-    }
-    for (done, named) in structure.features.iter().enumerate() {
-        if !progress(Progress { stage: "structure", done, of: structure.features.len() }) {
-            break;
-        }
-        proposals.add(&mut columns, &named.feature, Origin::Structure, Some(&named.sentence));
-    }
-    set.counts.push(("structure", structure.features.len()));
-    let mined = configurations(game, &train, settings, &mut set.stopped);
-    for (done, feature) in mined.iter().enumerate() {
-        if !progress(Progress { stage: "configurations", done, of: mined.len() }) {
-            break;
-        }
-        proposals.add(&mut columns, feature, Origin::Mined, None);
-    }
-    set.counts.push(("mined", mined.len()));
-    set.n_generated = set.counts.iter().map(|count| count.1).sum();
-    set.n_unique = proposals.n_different;
-    // Step 2. The best of them.
-    progress(Progress { stage: "selection", done: 0, of: 0 });
-    let candidates: Vec<Candidate> = proposals
-        .list
-        .iter()
-        .map(|proposal| Candidate { values: proposal.values.clone(), cost: proposal.cost })
-        .collect();
-    let chosen = select::select(&candidates, &train, &settings.select);
-    // Step 3. Evidence from other matches.
-    let mut columns = Columns::new(game, &views, &held_out.views());
-    for chosen in chosen {
-        let proposal = &proposals.list[chosen.index];
-        let Some(values) = columns.values(&proposal.feature) else { continue };
-        set.features.push(Selected {
-            feature: proposal.feature.clone(),
-            origin: proposal.origin,
-            sentence: proposal.sentence.clone(),
-            level: None,
-            gain: chosen.gain,
-            cost: proposal.cost,
-            train: Evidence::measure(&proposal.values, &train),
-            held_out: Evidence::measure(&values, &held_out),
-            significant: false,
-            max: proposal.values.iter().map(|value| value.abs()).max().unwrap_or(0),
-        });
-    }
-    let p_values: Vec<f64> = set.features.iter().map(|selected| selected.held_out.p_value()).collect();
-    for (selected, significant) in set.features.iter_mut().zip(select::significant(&p_values, 0.05)) {
-        selected.significant = significant;
-    }
-    Ok(set)
+    let train = some_of(&train.unique(), settings.positions);
+    let held_out = some_of(&held_out.unique(), settings.positions);
+    let mut work = Construction {
+        game,
+        columns: Columns::new(game, &views, &train.views()),
+        labels: Labels::new(&train),
+        views,
+        train,
+        settings,
+        seen: FxHashSet::default(),
+        proposals: Vec::new(),
+        set: FeatureSet { mode: settings.mode, ..FeatureSet::default() },
+    };
+    let chosen = match settings.mode {
+        Mode::Default => work.led_by_evidence(progress),
+        Mode::Thesis => work.as_in_the_thesis(progress),
+    };
+    Ok(work.finish(chosen, &held_out))
 }
 
 /// At most so many of the positions, spread evenly over all of them.
-fn some_of(positions: &Positions, n: usize, _seed: u64) -> Positions {
+fn some_of(positions: &Positions, n: usize) -> Positions {
     let len = positions.len();
     if len <= n { positions.clone() } else { positions.select((0..n).map(|at| at * len / n)) }
 }
 
-struct Proposals {
+/// States that features are generated by, and the sample that variables are trimmed by, in the thesis.
+const THESIS_STATES: (usize, usize) = (3_000, 100);
+/// What one unit of work on one position takes, in microseconds: it turns work into the thesis's measure of cost.
+const MICROSECONDS: f64 = 0.02;
+
+struct Construction<'a> {
+    game: &'a Game,
+    views: Views,
+    columns: Columns,
+    labels: Labels,
+    train: Positions,
+    settings: &'a Settings,
+    /// Hashes of the values that were seen.
     seen: FxHashSet<u64>,
-    list: Vec<Proposal>,
-    n_different: usize,
+    proposals: Vec<Proposal>,
+    set: FeatureSet,
 }
 
-impl Proposals {
+impl Construction<'_> {
+    /// Structure, logic and mined configurations, chosen by what they add about the results.
+    fn led_by_evidence(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Vec<Chosen> {
+        // Step 1. The structure.
+        let structure = structural::propose(self.game, &structural::Budget::default());
+        if structure.left_out > 0 {
+            self.set.stopped.push(format!("{} structure features were left out", structure.left_out));
+        }
+        self.set.counts.push(("structure", structure.features.len()));
+        for (done, named) in structure.features.iter().enumerate() {
+            if !progress(Progress { stage: "structure", done, of: structure.features.len() }) {
+                break;
+            }
+            self.propose(&named.feature, Origin::Structure, Some(&named.sentence), None);
+        }
+        // Step 2. The logic.
+        let materials = best_first::Materials::new(self.game, &self.views);
+        let budget = best_first::Budget { evaluated: self.settings.candidates, ..best_first::Budget::default() };
+        let labels = &self.labels;
+        let mut done = 0;
+        let outcome = best_first::generate(
+            &materials,
+            &mut self.columns,
+            &mut |values| {
+                done += 1;
+                progress(Progress { stage: "logic", done, of: budget.evaluated });
+                let evidence = labels.measure(values);
+                if evidence.z.abs() < 2.0 { 0.0 } else { evidence.correlation.abs() }
+            },
+            &budget,
+        );
+        self.set.counts.extend(outcome.counts.iter().copied());
+        self.set.n_unique += outcome.n_unique;
+        if outcome.stop != best_first::Stop::Exhausted {
+            self.set.stopped.push(format!("generation: {}", outcome.stop));
+        }
+        self.set.graph = abstraction(&outcome.found);
+        for (place, found) in outcome.found.iter().enumerate() {
+            self.propose(&found.feature, Origin::Logic(found.by), None, Some(place));
+        }
+        // Step 3. Configurations.
+        let mined = configurations(self.game, &self.train, self.settings, &mut self.set.stopped);
+        self.set.counts.push(("mined", mined.len()));
+        for (done, feature) in mined.iter().enumerate() {
+            if !progress(Progress { stage: "configurations", done, of: mined.len() }) {
+                break;
+            }
+            self.propose(feature, Origin::Mined, None, None);
+        }
+        self.set.n_unique += structure.features.len() + mined.len();
+        // Step 4. The best of them. What says little by itself is looked at only where there is little else.
+        progress(Progress { stage: "selection", done: 0, of: 0 });
+        let tells = |proposal: &Proposal| self.labels.measure(&proposal.values).z.abs() >= MIN_DEVIATIONS;
+        let telling: Vec<bool> = self.proposals.iter().map(tells).collect();
+        if telling.iter().filter(|&&tells| tells).count() >= self.settings.select.max_features {
+            let mut telling = telling.into_iter();
+            self.proposals.retain(|_| telling.next() == Some(true));
+        }
+        let candidates: Vec<Candidate> = self
+            .proposals
+            .iter()
+            .map(|proposal| Candidate {
+                values: proposal.values.clone(),
+                cost: proposal.cost,
+                prior: if proposal.origin == Origin::Mined { MINED_PRIOR } else { 1.0 },
+            })
+            .collect();
+        select::select(&candidates, &self.train, &self.settings.select)
+    }
+
+    /// Generation and selection as in the thesis; positions of random play alone count.
+    fn as_in_the_thesis(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Vec<Chosen> {
+        let random = self.train.select((0..self.train.len()).filter(|&at| self.train.levels[at] == 0));
+        let states = some_of(&random, THESIS_STATES.0);
+        let mut large = Columns::new(self.game, &self.views, &states.views());
+        let sample = some_of(&states, THESIS_STATES.1);
+        let mut small = Columns::new(self.game, &self.views, &sample.views());
+        let rules = Rules::new(&self.game.program);
+        let limits = transform::Limits::THESIS;
+        let dynamics = preimage::Dynamics::thesis(&self.game.universe, &self.game.samples);
+        let preimages = preimage::Preimages::new(&rules, &limits.simplify, &dynamics);
+        let context = transform::Context { rules: &rules, preimages: &preimages, limits: &limits };
+        progress(Progress { stage: "generation", done: 0, of: 0 });
+        let max_expanded = self.settings.thesis_expanded;
+        let settings = generate::Settings { max_expanded, ..generate::Settings::THESIS };
+        let generated = generate::generate(&context, &settings, &mut small);
+        if let generate::Stop::Expanded(n) = generated.stop {
+            self.set.stopped.push(format!("{n} features were expanded"));
+        }
+        progress(Progress { stage: "selection", done: 0, of: 0 });
+        let n = states.len().max(1) as f64;
+        let mut costs: FxHashMap<Feature, f64> = FxHashMap::default();
+        let mut measured = Measured { columns: &mut large, costs: &mut costs, per_work: MICROSECONDS / n };
+        let selected = logic_select::select(&logic_select::Settings::THESIS, &generated, &mut measured, &mut |_| 0.0);
+        self.set.counts = generated.counts.iter().map(|&(by, count)| (by.name(), count)).collect();
+        self.set.n_unique = generated.nodes.len();
+        let mut is_chosen = vec![false; generated.nodes.len()];
+        selected.features.iter().for_each(|&at| is_chosen[at] = true);
+        let nodes = generated.nodes.iter().zip(&selected.levels).zip(&is_chosen);
+        self.set.graph = AbstractionGraph {
+            nodes: nodes.map(|((node, &level), &chosen)| (node.feature.clone(), level, chosen)).collect(),
+            edges: generated.edges.clone(),
+        };
+        let mut chosen = Vec::new();
+        for &at in &selected.features {
+            let node = &generated.nodes[at];
+            let Some(values) = self.columns.values(&node.feature) else { continue };
+            let cost = costs.get(&node.feature).copied().unwrap_or(0.0);
+            let origin = Origin::Logic(node.by.name());
+            chosen.push(Chosen { index: self.proposals.len(), gain: 0.0 });
+            let feature = node.feature.clone();
+            self.proposals.push(Proposal { feature, origin, sentence: None, node: Some(at), values, cost });
+        }
+        chosen
+    }
+
     /// Measures a feature and keeps it if it varies, and differs from all others in some position.
-    fn add(&mut self, columns: &mut Columns, feature: &Feature, origin: Origin, sentence: Option<&String>) {
-        let Some(values) = columns.values(feature) else { return };
-        let cost = 1.0 + columns.work as f64 / (64.0 * columns.len().max(1) as f64);
+    fn propose(&mut self, feature: &Feature, origin: Origin, sentence: Option<&String>, node: Option<usize>) {
+        let Some(values) = self.columns.values(feature) else { return };
+        let cost = 1.0 + self.columns.work as f64 / (64.0 * self.columns.len().max(1) as f64);
         if values.windows(2).all(|pair| pair[0] == pair[1]) {
             return;
         }
         let mut hasher = DefaultHasher::new();
         values.hash(&mut hasher);
         if self.seen.insert(hasher.finish()) {
-            self.n_different += 1;
             let (feature, sentence) = (feature.clone(), sentence.cloned());
-            self.list.push(Proposal { feature, origin, sentence, values, cost });
+            self.proposals.push(Proposal { feature, origin, sentence, node, values, cost });
         }
     }
+
+    /// Puts the set together, with the evidence of other matches.
+    fn finish(mut self, chosen: Vec<Chosen>, held_out: &Positions) -> FeatureSet {
+        let mut set = self.set;
+        let mut columns = Columns::new(self.game, &self.views, &held_out.views());
+        let labels = Labels::new(held_out);
+        for chosen in chosen {
+            let proposal = &mut self.proposals[chosen.index];
+            let Some(values) = columns.values(&proposal.feature) else { continue };
+            let level = proposal.node.map(|node| {
+                set.graph.nodes[node].2 = true;
+                set.graph.nodes[node].1
+            });
+            set.features.push(Selected {
+                feature: proposal.feature.clone(),
+                origin: proposal.origin,
+                sentence: proposal.sentence.take(),
+                level,
+                gain: chosen.gain,
+                cost: proposal.cost,
+                train: self.labels.measure(&proposal.values),
+                held_out: labels.measure(&values),
+                significant: false,
+                max: proposal.values.iter().map(|value| value.abs()).max().unwrap_or(0),
+            });
+        }
+        let p_values: Vec<f64> = set.features.iter().map(|selected| selected.held_out.p_value()).collect();
+        for (selected, significant) in set.features.iter_mut().zip(select::significant(&p_values, 0.05)) {
+            selected.significant = significant;
+        }
+        set.n_generated = set.counts.iter().map(|count| count.1).sum();
+        set.n_positions = (self.train.len(), held_out.len());
+        set
+    }
+}
+
+/// How far configurations are believed: each is about a few places only, so that what looks good is often chance.
+const MINED_PRIOR: f64 = 0.3;
+
+/// How many standard errors from 0 a feature's correlation with the result should be.
+const MIN_DEVIATIONS: f64 = 2.5;
+
+/// Columns that note what features cost.
+struct Measured<'a> {
+    columns: &'a mut Columns,
+    costs: &'a mut FxHashMap<Feature, f64>,
+    per_work: f64,
+}
+
+impl Values for Measured<'_> {
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+        let values = self.columns.values(feature)?;
+        self.costs.insert(feature.clone(), self.columns.work as f64 * self.per_work);
+        Some(values)
+    }
+}
+
+/// The abstraction graph of features with their parents.
+fn abstraction(found: &[best_first::Found]) -> AbstractionGraph {
+    let mut edges = Vec::new();
+    for (place, feature) in found.iter().enumerate() {
+        let Some(parent) = feature.parent else { continue };
+        match feature.by {
+            "remove-conjunct" | "split-indep-conjunctions" | "remove-variable" | "generalize" => {
+                edges.push((place, parent))
+            }
+            "expand-predicate" | "unroll" | "specialize" | "split-disjunction" | "with-turn" => {
+                edges.push((parent, place))
+            }
+            _ => {}
+        }
+    }
+    edges.sort_unstable();
+    let levels = graph::levels(found.len(), &edges);
+    let nodes = found.iter().zip(levels).map(|(found, level)| (found.feature.clone(), level, false)).collect();
+    AbstractionGraph { nodes, edges }
 }
 
 /// Configurations of fluents that tell most about the results.

@@ -13,12 +13,13 @@ use gdl::{Database, TermId};
 use rand::{RngExt, SeedableRng};
 use rustc_hash::FxHashSet;
 
+use crate::columns::term;
 use crate::feature::{Feature, Weight};
 
 /// Something that knows the values of features on some states.
 pub trait Values {
     /// The value on each state, always in the same order; `None` if it can't be found.
-    fn values(&mut self, feature: &Feature) -> Option<Vec<u32>>;
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>>;
 }
 
 /// States of a game, and the rules that say what a feature is worth in them.
@@ -151,17 +152,24 @@ impl Reference {
 }
 
 impl Values for Reference {
-    fn values(&mut self, feature: &Feature) -> Option<Vec<u32>> {
-        let Weight::One = feature.weight else { return None };
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
         let (program, relation) = self.with_rule(feature);
         let mut database = Database::new(Arc::new(program), Limits { work: 50_000_000, ..Limits::default() }).ok()?;
         let mut values = Vec::with_capacity(self.states.len());
         for state in &self.states {
             let fluents: Vec<TermId> = state.iter().map(|fluent| intern(&mut database.terms, fluent)).collect();
             database.set_state(&fluents);
-            let mut count = 0;
-            database.for_each(relation, |_| count += 1).ok()?;
-            values.push(count);
+            let mut value = 0;
+            for row in database.facts(relation).ok()? {
+                value += match &feature.weight {
+                    Weight::One => 1,
+                    weight => {
+                        let row: Vec<Term> = row.iter().map(|&arg| term(&database.terms, arg)).collect();
+                        weight.of(&feature.list, &row)
+                    }
+                };
+            }
+            values.push(value);
         }
         Some(values)
     }
@@ -177,15 +185,6 @@ pub fn intern(terms: &mut Terms, term: &Term) -> TermId {
             terms.intern(*name, &args)
         }
     }
-}
-
-/// A term of a table as a tree.
-pub fn term(terms: &Terms, id: TermId) -> Term {
-    let args = terms.args(id);
-    if args.is_empty() {
-        return Term::Const(terms.name(id));
-    }
-    Term::Func(terms.name(id), args.iter().map(|&arg| term(terms, arg)).collect())
 }
 
 #[cfg(test)]
@@ -206,7 +205,7 @@ mod tests {
         let mut reference = Reference::new(&rules.program, vec![state]);
         // Variables: M1 = 0, N = 1, M2 = 2.
         let formula = formula(&rules, "(true (cell ?m1 ?n x)) (true (cell ?m2 ?n o))");
-        let cases: [(&[u32], u32); 8] =
+        let cases: [(&[u32], i32); 8] =
             [(&[], 1), (&[1], 2), (&[0], 2), (&[0, 2], 2), (&[0, 2, 1], 3), (&[2], 1), (&[0, 1], 3), (&[2, 1], 2)];
         for (list, value) in cases {
             let feature = Feature::count(list.iter().map(|&var| VarId(var)).collect(), formula.clone());

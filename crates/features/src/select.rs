@@ -35,6 +35,8 @@ pub struct Candidate {
     pub values: Vec<i32>,
     /// The cost.
     pub cost: f64,
+    /// How far its gain is believed beforehand, from 0 to 1.
+    pub prior: f64,
 }
 
 /// A chosen feature.
@@ -67,7 +69,7 @@ pub fn select(candidates: &[Candidate], positions: &Positions, settings: &Settin
         let mut best: Option<(f64, f64, usize)> = None;
         for (place, (index, column)) in open.iter().enumerate() {
             let gain: f64 = left.iter().map(|left| dot(left, column).powi(2)).sum();
-            let score = gain / (1.0 + settings.price * candidates[*index].cost);
+            let score = gain * candidates[*index].prior / (1.0 + settings.price * candidates[*index].cost);
             if best.is_none_or(|(most, ..)| score > most) {
                 best = Some((score, gain, place));
             }
@@ -164,54 +166,75 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Measures a feature by its values in positions.
-    pub fn measure(values: &[i32], positions: &Positions) -> Evidence {
-        let n = values.len().max(1) as f64;
-        let mut best = Evidence {
-            matching: values.iter().filter(|&&value| value != 0).count() as f64 / n,
-            varies: values.windows(2).any(|pair| pair[0] != pair[1]),
-            ..Evidence::default()
-        };
-        for role in 0..positions.n_roles {
-            let (correlation, z) = correlation(values, positions, role);
-            if z.abs() > best.z.abs() {
-                best = Evidence { role, correlation, z, ..best };
-            }
-        }
-        best
-    }
-
     /// The chance of a `z` this large without any relation, both sides.
     pub fn p_value(&self) -> f64 {
         normal_tail(self.z.abs()) * 2.0
     }
 }
 
-/// The correlation of values with a role's result, and how many standard errors that is.
-fn correlation(values: &[i32], positions: &Positions, role: usize) -> (f64, f64) {
-    let known: Vec<(u32, f64, f64)> = (0..values.len())
-        .filter_map(|at| Some((positions.matches[at], f64::from(values[at]), f64::from(positions.result(at, role)?))))
-        .collect();
-    let n = known.len() as f64;
-    if n < 2.0 {
-        return (0.0, 0.0);
+/// The results of positions, prepared for measuring features by them.
+pub struct Labels {
+    /// For each role whose results differ: its number, each position's result less the mean, and their squares' sum.
+    roles: Vec<(usize, Vec<f64>, f64)>,
+    /// For each position a number that its match has, from 0.
+    matches: Vec<u32>,
+    n_matches: usize,
+}
+
+impl Labels {
+    /// Prepares the results of positions. A position without a result counts as one with the mean.
+    pub fn new(positions: &Positions) -> Labels {
+        let mut number = rustc_hash::FxHashMap::default();
+        let mut numbered = |of: &u32| {
+            let next = number.len() as u32;
+            *number.entry(*of).or_insert(next)
+        };
+        let matches: Vec<u32> = positions.matches.iter().map(&mut numbered).collect();
+        let mut roles = Vec::new();
+        for role in 0..positions.n_roles {
+            let known = || (0..positions.len()).filter_map(|at| positions.result(at, role)).map(f64::from);
+            let n = known().count().max(1) as f64;
+            let mean = known().sum::<f64>() / n;
+            let centred: Vec<f64> = (0..positions.len())
+                .map(|at| positions.result(at, role).map_or(0.0, |result| f64::from(result) - mean))
+                .collect();
+            let squares: f64 = centred.iter().map(|result| result * result).sum();
+            if squares > MIN_VARIANCE * n {
+                roles.push((role, centred, squares));
+            }
+        }
+        Labels { roles, matches, n_matches: number.len() }
     }
-    let mean = |part: fn(&(u32, f64, f64)) -> f64| known.iter().map(part).sum::<f64>() / n;
-    let (x, y) = (mean(|row| row.1), mean(|row| row.2));
-    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-    let mut by_match = std::collections::BTreeMap::<u32, f64>::new();
-    for &(of, value, result) in &known {
-        let (dx, dy) = (value - x, result - y);
-        xx += dx * dx;
-        yy += dy * dy;
-        xy += dx * dy;
-        *by_match.entry(of).or_default() += dx * dy;
+
+    /// Measures a feature by its values in the positions.
+    pub fn measure(&self, values: &[i32]) -> Evidence {
+        let n = values.len().max(1) as f64;
+        let sum: f64 = values.iter().map(|&value| f64::from(value)).sum();
+        let mean = sum / n;
+        let mut best = Evidence {
+            matching: values.iter().filter(|&&value| value != 0).count() as f64 / n,
+            varies: values.windows(2).any(|pair| pair[0] != pair[1]),
+            ..Evidence::default()
+        };
+        let squares: f64 = values.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
+        if squares <= 0.0 {
+            return best;
+        }
+        let mut by_match = vec![0.0; self.n_matches];
+        for (role, results, results_squares) in &self.roles {
+            by_match.fill(0.0);
+            for ((&value, &result), &of) in values.iter().zip(results).zip(&self.matches) {
+                by_match[of as usize] += (f64::from(value) - mean) * result;
+            }
+            let product: f64 = by_match.iter().sum();
+            let spread: f64 = by_match.iter().map(|sum| sum * sum).sum();
+            let z = if spread > 0.0 { product / spread.sqrt() } else { 0.0 };
+            if z.abs() > best.z.abs() {
+                best = Evidence { role: *role, correlation: product / (squares * results_squares).sqrt(), z, ..best };
+            }
+        }
+        best
     }
-    if xx <= 0.0 || yy <= 0.0 {
-        return (0.0, 0.0);
-    }
-    let spread: f64 = by_match.values().map(|sum| sum * sum).sum();
-    (xy / (xx * yy).sqrt(), if spread > 0.0 { xy / spread.sqrt() } else { 0.0 })
 }
 
 /// The chance that a standard normal number is greater (Abramowitz and Stegun 26.2.17; absolute error below 7.5e-8), with
@@ -274,7 +297,7 @@ mod tests {
         // Beside the first number, the sum says what the second says; it costs a little more.
         let costs = [1.0, 1.0, 1.0, 1.0, 1.5, 1.0];
         let candidates: Vec<Candidate> =
-            columns.into_iter().zip(costs).map(|(values, cost)| Candidate { values, cost }).collect();
+            columns.into_iter().zip(costs).map(|(values, cost)| Candidate { values, cost, prior: 1.0 }).collect();
         let settings = Settings { min_gain: 0.001, ..Settings::default() };
         let chosen: Vec<usize> = select(&candidates, &positions, &settings).iter().map(|chosen| chosen.index).collect();
         assert_eq!(chosen, [0, 2]);
@@ -284,20 +307,20 @@ mod tests {
     fn a_dear_feature_gives_way_to_a_cheap_one() {
         let (numbers, positions) = planted();
         let costs = [100.0, 1.0];
-        let candidates = costs.map(|cost| Candidate { values: numbers[0].clone(), cost });
+        let candidates = costs.map(|cost| Candidate { values: numbers[0].clone(), cost, prior: 1.0 });
         assert_eq!(select(&candidates, &positions, &Settings::default())[0].index, 1);
     }
 
     #[test]
     fn evidence_counts_matches_and_not_positions() {
         let (numbers, mut positions) = planted();
-        let strong = Evidence::measure(&numbers[0], &positions);
+        let strong = Labels::new(&positions).measure(&numbers[0]);
         assert!(strong.z > 20.0 && strong.correlation > 0.9 && strong.p_value() < 1e-9, "{strong:?}");
-        let none = Evidence::measure(&numbers[2], &positions);
+        let none = Labels::new(&positions).measure(&numbers[2]);
         assert!(none.z.abs() < 3.0 && none.p_value() > 0.002, "{none:?}");
         // The same positions, but from ten matches only.
         positions.matches.iter_mut().for_each(|of| *of %= 10);
-        let few = Evidence::measure(&numbers[0], &positions);
+        let few = Labels::new(&positions).measure(&numbers[0]);
         assert!(few.z < strong.z && few.correlation == strong.correlation, "{few:?}");
     }
 

@@ -1,19 +1,17 @@
 //! Every way to evaluate a feature gives the same value: over columns, as wires of a network, and by the rules.
 
+mod common;
+
 use std::sync::Arc;
 
 use features::columns::Columns;
 use features::compile::{budget, compile, with_rules};
-use features::feature::Feature;
-use features::formula::Formula;
 use features::game::{Game, Views};
 use gdl::Database;
 use gdl::datalog::Limits;
-use gdl::keyword;
-use gdl::program::{Program, VarId};
 use machine::lanes::{self, Lanes};
-use machine::scalar;
-use rand::{RngExt, SeedableRng};
+
+use common::{bodies, read, states};
 
 const GAMES: [&str; 9] = [
     "tic-tac-toe",
@@ -26,57 +24,6 @@ const GAMES: [&str; 9] = [
     "kalaha",
     "checkers-5x5-4",
 ];
-
-fn read(game: &str) -> Program {
-    let path = format!("{}/../../games/{game}/rules.kif", env!("CARGO_MANIFEST_DIR"));
-    gdl::read(&path, &std::fs::read(&path).expect("the game is there")).program
-}
-
-/// States of random matches.
-fn states(game: &Game, n: usize, seed: u64) -> Vec<Vec<u64>> {
-    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
-    let mut machine = scalar::Scalar::new(scalar::Compiled::new(game.circuit.network.clone()));
-    let start = machine.bits().to_vec();
-    let (mut states, mut moves) = (Vec::new(), Vec::new());
-    while states.len() < n {
-        states.push(machine.bits().to_vec());
-        let joint: Option<Vec<u32>> = (0..game.universe.roles.len() as u32)
-            .map(|role| {
-                moves.clear();
-                machine.legal_moves(machine::RoleId(role), &mut moves);
-                (!moves.is_empty()).then(|| moves[random.random_range(0..moves.len())])
-            })
-            .collect();
-        match joint {
-            Some(joint) if !machine.terminal() => machine.make(&joint),
-            _ => machine.jump(&start),
-        }
-    }
-    states
-}
-
-/// The bodies of the rules for goals, ends and legal moves, with several lists each.
-fn bodies(program: &Program) -> Vec<Feature> {
-    let mut features = Vec::new();
-    for rule in &program.rules {
-        if !matches!(rule.head.name, keyword::GOAL | keyword::TERMINAL | keyword::LEGAL) || rule.body.is_empty() {
-            continue;
-        }
-        let mut formula = Formula::all(rule.body.iter().map(Formula::of_rule));
-        if let Some(role) = rule.implicit_role() {
-            let role = Formula::Atom(features::formula::Atom {
-                name: keyword::ROLE,
-                args: vec![gdl::program::Term::Var(role)],
-            });
-            formula = Formula::all([formula, role]);
-        }
-        let free: Vec<VarId> = formula.free_variables().into_iter().collect();
-        features.push(Feature::count(free.clone(), formula.clone()));
-        features.push(Feature::count(free.iter().copied().step_by(2).collect(), formula.clone()));
-        features.push(Feature::count(Vec::new(), formula));
-    }
-    features
-}
 
 #[test]
 fn columns_networks_and_rules_agree() {

@@ -7,6 +7,9 @@
 //!
 //! Gates that only goals depend on are left alone until somebody asks for a goal.
 //!
+//! Formulas ([`Network::formulas`]) are left alone altogether, unless the machine is asked to keep up with them
+//! ([`Compiled::with_formulas`]): then it says which of them have become true or false ([`Scalar::take_flips`]).
+//!
 //! A wire that most legal moves of a role have in common, such as whose turn it is, is taken out of their gates: the
 //! moves form a class whose list is kept up without it and counts while it is true. So passing the turn costs nothing
 //! for each move.
@@ -32,6 +35,8 @@ pub struct Compiled {
     class_of: Vec<u32>,
     /// The fluents that a gate makes hold next.
     next_of: Lists,
+    /// The formulas that a gate makes true, if it is kept up with them.
+    formulas_of: Lists,
     /// What else there is to do when a gate flips.
     watched: Vec<u8>,
     /// The gates, with some of its own behind those of the network.
@@ -55,6 +60,7 @@ const WATCH_LEGAL: u8 = 1;
 const WATCH_NEXT: u8 = 2;
 const WATCH_BLOCK: u8 = 4;
 const IN_BLOCK: u8 = 8;
+const WATCH_FORMULA: u8 = 16;
 
 /// Lists of numbers, one after another.
 struct Lists {
@@ -108,6 +114,16 @@ pub struct Scalar {
     /// The fluents that each made move has flipped, and how many there were before it.
     flipped: Vec<u32>,
     made: Vec<u32>,
+    flips: Flips,
+}
+
+/// Formulas that have flipped and not been asked about.
+#[derive(Default)]
+struct Flips {
+    /// Each formula that flipped, some of them twice or flipped back.
+    list: Vec<u32>,
+    /// One bit for each formula: whether it differs from what was last told.
+    pending: Box<[u64]>,
 }
 
 /// What has yet to be passed on.
@@ -119,12 +135,23 @@ struct Queue {
 }
 
 impl Compiled {
-    /// Prepares a network.
+    /// Prepares a network. Its formulas are not evaluated.
     pub fn new(network: Arc<Network>) -> Arc<Compiled> {
+        Compiled::with(network, false)
+    }
+
+    /// Prepares a network together with its formulas, whose truth is kept up to date: see [`Scalar::take_flips`].
+    pub fn with_formulas(network: Arc<Network>) -> Arc<Compiled> {
+        Compiled::with(network, true)
+    }
+
+    fn with(network: Arc<Network>, keep_up: bool) -> Arc<Compiled> {
+        let formulas: &[Wire] = if keep_up { &network.formulas } else { &[] };
         let Classes { gates, legal, classes, class_of } = classify(&network);
         let n = gates.len();
         let opens = classes.iter().map(|class| class.open);
         let outputs = legal.iter().chain(&network.next).copied().chain(opens).chain([network.terminal]);
+        let outputs = outputs.chain(formulas.iter().copied());
         let live = cone(&gates, &network.blocks, outputs);
         let for_goals = cone(&gates, &network.blocks, network.goals.iter().map(|&(_, _, wire)| wire));
         let for_goals = (0..n as u32).filter(|&gate| for_goals[gate as usize] && !live[gate as usize]).collect();
@@ -157,10 +184,11 @@ impl Compiled {
                 |(index, wire): (usize, &Wire)| (wire.gate(), (index as u32) << 1 | u32::from(wire.is_inverted()));
             wires.iter().enumerate().map(output).collect()
         };
-        let (legal_of, next_of) = (outputs(&legal), outputs(&network.next));
+        let (legal_of, next_of, formulas_of) = (outputs(&legal), outputs(&network.next), outputs(formulas));
         legal_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_LEGAL);
         next_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_NEXT);
         reading_blocks.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_BLOCK);
+        formulas_of.iter().for_each(|&(gate, _)| watched[gate as usize] |= WATCH_FORMULA);
         let n_words = network.fluents.len().div_ceil(64);
         let mut initial = vec![0u64; n_words].into_boxed_slice();
         for (fluent, _) in network.initial.iter().enumerate().filter(|(_, holds)| **holds) {
@@ -174,6 +202,7 @@ impl Compiled {
             reading_blocks: Lists::new(n, &reading_blocks),
             legal_of: Lists::new(n, &legal_of),
             next_of: Lists::new(n, &next_of),
+            formulas_of: Lists::new(n, &formulas_of),
             watched,
             classes,
             class_of,
@@ -339,6 +368,7 @@ impl Scalar {
             joint: Vec::new(),
             flipped: Vec::new(),
             made: Vec::new(),
+            flips: Flips { list: Vec::new(), pending: vec![0; compiled.network.formulas.len().div_ceil(64)].into() },
             compiled,
         }
     }
@@ -415,6 +445,24 @@ impl Scalar {
                 }
             } else if let Gate::And(inputs) = &compiled.gates[gate as usize] {
                 gates[gate as usize] = u8::from(inputs.iter().all(|&wire| holds(gates, wire)));
+            }
+        }
+    }
+
+    /// Whether a formula of the network is true in the current state; only for [`Compiled::with_formulas`].
+    pub fn formula(&self, formula: u32) -> bool {
+        holds(&self.values.gates, self.compiled.network.formulas[formula as usize])
+    }
+
+    /// Tells each formula that has flipped since this was last asked, and whether it is true now, in no particular order.
+    /// At first, none has flipped since the initial state. Only for [`Compiled::with_formulas`].
+    pub fn take_flips(&mut self, mut tell: impl FnMut(u32, bool)) {
+        let Flips { list, pending } = &mut self.flips;
+        for formula in list.drain(..) {
+            let (word, bit) = (&mut pending[formula as usize / 64], 1 << (formula % 64));
+            if *word & bit != 0 {
+                *word ^= bit;
+                tell(formula, holds(&self.values.gates, self.compiled.network.formulas[formula as usize]));
             }
         }
     }
@@ -502,7 +550,7 @@ impl Scalar {
     }
 
     fn propagate(&mut self) {
-        propagate(&self.compiled, &mut self.values, &mut self.queue);
+        propagate(&self.compiled, &mut self.values, &mut self.queue, &mut self.flips);
     }
 
     /// Plays from the initial state by uniformly random moves, for at most `cap` joint moves; returns how many were made
@@ -541,7 +589,7 @@ fn flip(gates: &mut [u8], queue: &mut Vec<u32>, gate: u32) {
     *state ^= 1;
 }
 
-fn propagate(compiled: &Compiled, values: &mut Values, queue: &mut Queue) {
+fn propagate(compiled: &Compiled, values: &mut Values, queue: &mut Queue, flips: &mut Flips) {
     loop {
         while let Some(gate) = queue.gates.pop() {
             let state = &mut values.gates[gate as usize];
@@ -553,6 +601,9 @@ fn propagate(compiled: &Compiled, values: &mut Values, queue: &mut Queue) {
             let watched = compiled.watched[gate as usize];
             if watched & !IN_BLOCK != 0 {
                 report(compiled, values, queue, gate, value, watched);
+                if watched & WATCH_FORMULA != 0 {
+                    flips.note(compiled.formulas_of.get(gate));
+                }
             }
             for &reader in compiled.readers.get(gate) {
                 let target = reader >> 1;
@@ -572,6 +623,19 @@ fn propagate(compiled: &Compiled, values: &mut Values, queue: &mut Queue) {
         let Some(&lowest) = queue.blocks.iter().min() else { return };
         queue.blocks.retain(|&block| block != lowest);
         settle_block(compiled, values, queue, lowest);
+    }
+}
+
+impl Flips {
+    fn note(&mut self, formulas: &[u32]) {
+        for &formula in formulas {
+            let formula = formula >> 1;
+            let (word, bit) = (&mut self.pending[formula as usize / 64], 1 << (formula % 64));
+            *word ^= bit;
+            if *word & bit != 0 {
+                self.list.push(formula);
+            }
+        }
     }
 }
 

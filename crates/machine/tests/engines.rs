@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use machine::lanes::{self, Kernel, LANES, Lanes};
-use machine::network::Network;
+use machine::network::{Gate, Network, Wire};
 use machine::scalar::{self, Scalar};
 use machine::{Limits, Machine, Reference, RoleId};
 use rand::{RngExt, SeedableRng};
@@ -17,10 +17,11 @@ fn main() {
     for folder in library() {
         let name = folder.file_name().expect("a game has a folder").to_string_lossy().into_owned();
         let of = |test: &str| format!("{test}::{name}");
-        let (agree, unmake, kernels) = (folder.clone(), folder.clone(), folder.clone());
+        let (agree, unmake, kernels, formulas) = (folder.clone(), folder.clone(), folder.clone(), folder.clone());
         trials.push(Trial::test(of("engines_agree"), move || engines_agree(&agree)));
         trials.push(Trial::test(of("unmake_restores"), move || unmake_restores(&unmake)));
         trials.push(Trial::test(of("kernels_agree"), move || kernels_agree(&kernels)));
+        trials.push(Trial::test(of("formulas_are_kept_up"), move || formulas_are_kept_up(&formulas)));
     }
     for name in ["tic-tac-toe", "pacman", "peg", "go-5x5"] {
         let test = format!("batches_equal_single_states::{name}");
@@ -163,6 +164,119 @@ fn unmake_restores(folder: &Path) -> Result<(), Failed> {
         assert_eq!(fresh.hash(), hash);
         if !trail.is_empty() {
             machine.unmake();
+        }
+    }
+    Ok(())
+}
+
+/// However a state is reached, what was told about formulas adds up to their truth in it, as the lanes find it. Sums of
+/// formulas over the lanes are what counting gives.
+fn formulas_are_kept_up(folder: &Path) -> Result<(), Failed> {
+    // Step 1. Formulas: gates of all kinds that read no moves, goals among them, and conjunctions of some.
+    let mut network = Arc::unwrap_or_clone(network(folder));
+    let mut rng = Pcg64Mcg::seed_from_u64(17);
+    let mut reads_moves: Vec<bool> = Vec::new();
+    for gate in &network.gates {
+        let reads = match gate {
+            Gate::Move(_) => true,
+            Gate::And(inputs) => inputs.iter().any(|wire| reads_moves[wire.gate() as usize]),
+            _ => false,
+        };
+        reads_moves.push(reads);
+    }
+    for block in &network.blocks {
+        if block.gates.clone().any(|gate| reads_moves[gate as usize]) {
+            block.gates.clone().for_each(|gate| reads_moves[gate as usize] = true);
+        }
+    }
+    let plain: Vec<u32> = (0..network.gates.len() as u32).filter(|&gate| !reads_moves[gate as usize]).collect();
+    let mut any = || Wire::of(plain[rng.random_range(0..plain.len())]).invert_if(rng.random());
+    let mut formulas: Vec<Wire> = (0..150).map(|_| any()).collect();
+    formulas.extend(network.goals.iter().take(20).map(|&(_, _, wire)| wire));
+    for _ in 0..50 {
+        let wires = [any(), any(), any()];
+        formulas.push(network.all_of(&wires));
+    }
+    network.formulas = formulas;
+    let network = Arc::new(network);
+    let mut machine = Scalar::new(scalar::Compiled::with_formulas(network.clone()));
+    // Step 2. Walk about, and note what is told.
+    let n = network.formulas.len() as u32;
+    let mut told: Vec<bool> = (0..n).map(|formula| machine.formula(formula)).collect();
+    let (mut states, mut truths) = (Vec::new(), Vec::new());
+    let mut depth = 0;
+    let start = std::time::Instant::now();
+    while states.len() < 400 && start.elapsed().as_secs() < 2 {
+        let moves: Vec<Vec<u32>> = (0..network.roles.len() as u32)
+            .map(|role| {
+                let mut moves = Vec::new();
+                machine.legal_moves(RoleId(role), &mut moves);
+                moves
+            })
+            .collect();
+        let over = machine.terminal() || moves.iter().any(Vec::is_empty);
+        match rng.random_range(0..10) {
+            0 if !states.is_empty() => {
+                let there: &Vec<u64> = &states[rng.random_range(0..states.len())];
+                machine.jump(there);
+                depth = 0;
+            }
+            1..4 if depth > 0 => {
+                machine.unmake();
+                depth -= 1;
+            }
+            _ if !over => {
+                machine.make(&moves.iter().map(|moves| moves[rng.random_range(0..moves.len())]).collect::<Vec<_>>());
+                depth += 1;
+            }
+            _ => {
+                let initial = machine.initial()?;
+                machine.jump(&initial);
+                depth = 0;
+            }
+        }
+        // Now and then several steps are told about at once.
+        if rng.random_range(0..4) > 0 {
+            machine.take_flips(|formula, now| {
+                assert_ne!(told[formula as usize], now, "only flips are told");
+                told[formula as usize] = now;
+            });
+            states.push(machine.bits().to_vec());
+            truths.push(told.clone());
+        }
+    }
+    // Step 3. Compare.
+    let views: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
+    let mut lanes = Lanes::new(lanes::Compiled::new(network.clone()));
+    let columns = lanes.evaluate_formulas(&views);
+    for (state, truth) in truths.iter().enumerate() {
+        for (formula, column) in columns.iter().enumerate() {
+            let expected = column[state / 64] >> (state % 64) & 1 == 1;
+            if truth[formula] != expected {
+                return Err(format!("state {state}: formula {formula} is {expected}").into());
+            }
+        }
+    }
+    // Step 4. Sums of formulas.
+    let sums: Vec<Vec<(Wire, u32)>> = (0..30)
+        .map(|index| {
+            let term =
+                |_| (network.formulas[rng.random_range(0..n as usize)], 1 << rng.random_range(0..1 + index / 10));
+            (0..index * index / 3).map(term).collect()
+        })
+        .collect();
+    let adder = lanes::Adder::new(lanes.compiled(), &sums);
+    let mut found = Vec::new();
+    for batch in views.chunks(LANES) {
+        lanes.load_all(batch);
+        lanes.evaluate();
+        lanes.add_up(&adder, batch.len(), &mut found);
+    }
+    let place = |wire: &Wire| network.formulas.iter().position(|formula| formula == wire).expect("a formula");
+    for (state, truth) in truths.iter().enumerate() {
+        for (index, sum) in sums.iter().enumerate() {
+            let expected: u32 = sum.iter().filter(|(wire, _)| truth[place(wire)]).map(|(_, weight)| weight).sum();
+            assert_eq!(found[state * sums.len() + index], expected, "state {state}, sum {index}");
         }
     }
     Ok(())

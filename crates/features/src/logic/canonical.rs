@@ -2,8 +2,9 @@
 //!
 //! Variables are coloured by where they occur, until that tells no more of them apart (colour refinement); if several have
 //! the same colour, each of them is tried first, and the smallest result is the canonical form. Variables that can be
-//! exchanged without a change need one trial only. Formulas are tiny, so this is fast; after very many trials the search
-//! ends, and the form might then depend on the order.
+//! exchanged without a change need one trial only, and of trials that lead to different colourings only those with the
+//! least are followed. Trials that look alike nearly always are alike, so that the search ends after a few; only where they
+//! differ after all might the form depend on the order.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -15,7 +16,7 @@ use crate::feature::{Feature, Weight};
 use crate::formula::Formula;
 
 /// Complete colourings that are compared.
-const MAX_LEAVES: usize = 2_000;
+const MAX_LEAVES: usize = 24;
 
 /// The feature with its variables numbered and its conjuncts and disjuncts sorted in a way that depends on its meaning
 /// alone. Repeats in conjunctions and disjunctions are dropped, and nested ones are flattened.
@@ -106,6 +107,11 @@ fn sorted(formula: &Formula) -> Formula {
             if parts.len() == 1 { parts.remove(0) } else { Formula::Or(parts) }
         }
         Formula::Not(inner) => Formula::Not(Box::new(sorted(inner))),
+        Formula::Member(terms, rows) if !rows.is_sorted() => {
+            let mut rows = rows.to_vec();
+            rows.sort_unstable();
+            Formula::Member(terms.clone(), rows.into())
+        }
         Formula::Equal(a, b) if b < a => Formula::Equal(b.clone(), a.clone()),
         Formula::Distinct(a, b) if b < a => Formula::Distinct(b.clone(), a.clone()),
         other => other.clone(),
@@ -150,14 +156,20 @@ impl Search<'_> {
             }
             return;
         };
-        let mut tried: Vec<VarId> = Vec::new();
+        let mut tried: Vec<(Vec<u64>, VarId, FxHashMap<VarId, u64>)> = Vec::new();
         for &var in members {
-            if tried.iter().any(|&other| self.exchangeable(var, other)) {
+            if tried.iter().any(|(_, other, _)| self.exchangeable(var, *other)) {
                 continue;
             }
-            tried.push(var);
             let mut next = colours.clone();
             next.insert(var, hash(&(colour, "first")));
+            self.refine(&mut next);
+            let mut trace: Vec<u64> = next.values().copied().collect();
+            trace.sort_unstable();
+            tried.push((trace, var, next));
+        }
+        let least = tried.iter().map(|(trace, ..)| trace).min().cloned();
+        for (_, _, next) in tried.into_iter().filter(|(trace, ..)| Some(trace) == least.as_ref()) {
             self.descend(next);
         }
     }

@@ -18,9 +18,9 @@ use super::canonical::canonical;
 use super::rules::Rules;
 use super::simplify::{Settings, simplify_with};
 use super::unify::{Substitution, first_free, shift_term};
+use crate::columns::term;
 use crate::feature::Feature;
 use crate::formula::{Atom, Formula};
-use crate::reference::term;
 
 /// What random matches say about moves and fluents.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -168,7 +168,7 @@ pub fn compact(feature: &Feature) -> Feature {
     let mut list: Vec<VarId> = feature.list.iter().filter_map(|&var| place(var)).collect();
     list.sort_unstable();
     list.dedup();
-    Feature { weight: feature.weight.clone(), list, formula }
+    Feature { weight: feature.weight.map_variables(&mut |var| place(var).expect("it was listed")), list, formula }
 }
 
 /// The conjuncts, grouped so that groups have no variable in common, in the order of their first members.
@@ -237,7 +237,7 @@ pub fn remove_variable(context: &Context, feature: &Feature, values: &mut dyn Va
     if feature.list.len() > context.limits.max_list {
         return vec![Feature { list: Vec::new(), ..feature.clone() }];
     }
-    let mut found: Vec<(Feature, Option<Vec<u32>>)> = Vec::new();
+    let mut found: Vec<(Feature, Option<Vec<i32>>)> = Vec::new();
     for removed in 0..feature.list.len() {
         let mut child = feature.clone();
         child.list.remove(removed);
@@ -346,7 +346,7 @@ pub fn regress(context: &Context, feature: &Feature) -> Vec<Feature> {
 }
 
 /// Drops variables from the list, one after the other, as long as that changes no value. Returns the values, too.
-pub fn trim_variables(feature: &Feature, values: &mut dyn Values) -> Option<(Feature, Vec<u32>)> {
+pub fn trim_variables(feature: &Feature, values: &mut dyn Values) -> Option<(Feature, Vec<i32>)> {
     let own = values.values(feature)?;
     let mut trimmed = feature.clone();
     if own.iter().all(|&value| value == 0) {

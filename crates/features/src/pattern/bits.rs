@@ -40,7 +40,7 @@ impl Bits {
     pub fn from_words(words: Vec<u64>, len: usize) -> Bits {
         assert_eq!(words.len(), len.div_ceil(64), "words for each position");
         let mut bits = Bits { words: words.into(), len };
-        if let (true, Some(last)) = (len % 64 != 0, bits.words.last_mut()) {
+        if let (true, Some(last)) = (!len.is_multiple_of(64), bits.words.last_mut()) {
             *last &= (1 << (len % 64)) - 1;
         }
         bits
@@ -169,7 +169,7 @@ pub fn transpose(states: &[u64], words: usize, n_bits: usize) -> Vec<Bits> {
     if n_bits == 0 {
         return Vec::new();
     }
-    assert!(states.len() % words == 0 && n_bits <= 64 * words, "whole states");
+    assert!(states.len().is_multiple_of(words) && n_bits <= 64 * words, "whole states");
     let len = states.len() / words;
     let mut columns: Vec<Bits> = (0..n_bits).map(|_| Bits::zeros(len)).collect();
     for (row, block) in states.chunks(64 * words).enumerate() {

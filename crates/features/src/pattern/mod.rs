@@ -7,8 +7,13 @@ pub mod dag;
 pub mod forward;
 pub mod frequency;
 pub mod genconf;
+pub mod orbit;
 pub mod refit;
+pub mod seeds;
 pub mod set;
+pub mod shapes;
+pub mod sparse;
+pub mod symmetric;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;

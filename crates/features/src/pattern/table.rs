@@ -96,6 +96,8 @@ pub struct Indexer<I> {
     /// The indices of the state in which no fluent holds, padded to whole rows.
     base: Vec<I>,
     rows: Rows<I>,
+    /// The fluents that change any index.
+    useful: Box<[u64]>,
     numbers: Vec<Number>,
     /// For each fluent, where its numbers begin in `number_terms`; one more at the end.
     first_number: Vec<u32>,
@@ -204,8 +206,21 @@ impl<I: Index> Indexer<I> {
         let mut padded: Vec<I> = base.iter().map(|&index| I::wrap(index)).collect();
         padded.resize(width, I::default());
         let (first_number, number_terms) = lists(terms.iter().map(|terms| terms.iter().copied()));
-        let base = padded;
-        Some(Indexer { n_fluents, n_instances, base, rows, numbers, first_number, number_terms, initial_numbers })
+        let mut useful = vec![0; n_fluents.div_ceil(64)].into_boxed_slice();
+        for fluent in (0..n_fluents).filter(|&fluent| !added[fluent].is_empty() || !terms[fluent].is_empty()) {
+            useful[fluent / 64] |= 1 << (fluent % 64);
+        }
+        Some(Indexer {
+            n_fluents,
+            n_instances,
+            base: padded,
+            rows,
+            useful,
+            numbers,
+            first_number,
+            number_terms,
+            initial_numbers,
+        })
     }
 
     /// The indices in a state, given one bit for each fluent.
@@ -222,7 +237,7 @@ impl<I: Index> Indexer<I> {
     /// Goes to another state: changes what differs.
     pub fn go(&self, at: &mut Indices<I>, state: &[u64]) {
         for (word, &wanted) in state.iter().enumerate() {
-            let mut different = at.state[word] ^ wanted;
+            let mut different = (at.state[word] ^ wanted) & self.useful[word];
             while different != 0 {
                 let bit = different.trailing_zeros();
                 self.flip(at, 64 * word as u32 + bit, wanted >> bit & 1 == 1);
@@ -309,7 +324,7 @@ impl AtomicFeature {
 /// A weight that can be summed up.
 pub trait Weight: Copy + Send + Sync {
     /// The type of sums.
-    type Sum: Copy + Default + std::ops::AddAssign;
+    type Sum: Copy + Default + std::ops::AddAssign + std::ops::SubAssign;
     /// As part of a sum.
     fn widen(self) -> Self::Sum;
 }
@@ -352,13 +367,26 @@ impl<W: Weight> Tables<W> {
     /// The sum of the weights at these indices.
     pub fn sum<I: Index>(&self, indices: &[I]) -> W::Sum {
         let mut sum = W::Sum::default();
-        for (&(first, end), index) in self.spans.iter().zip(indices) {
-            let place = first as usize + index.place();
-            if place < end as usize {
-                sum += self.weights[place].widen();
-            }
+        for (&span, &index) in self.spans.iter().zip(indices) {
+            sum += self.weight(span, index);
         }
         sum
+    }
+
+    /// Brings a sum from some indices to others, looking up only where they differ. With integer weights this is exact.
+    pub fn update<I: Index>(&self, sum: &mut W::Sum, before: &[I], after: &[I]) {
+        for ((&span, &old), &new) in self.spans.iter().zip(before).zip(after) {
+            if old != new {
+                *sum -= self.weight(span, old);
+                *sum += self.weight(span, new);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn weight<I: Index>(&self, (first, end): (u32, u32), index: I) -> W::Sum {
+        let place = first as usize + index.place();
+        if place < end as usize { self.weights[place].widen() } else { W::Sum::default() }
     }
 }
 
@@ -469,6 +497,9 @@ mod tests {
         let tables = Tables::new(&[vec![1i16, 2, 4], vec![8]], &instances);
         assert_eq!(tables.sum(&[0u16, 0, 2]), 13);
         assert_eq!(tables.sum(&[3u16, 0, 1]), 10);
+        let mut sum = 13;
+        tables.update(&mut sum, &[0u16, 0, 2], &[3, 0, 1]);
+        assert_eq!(sum, 10);
         assert_eq!(Tables::new(&[vec![0.5f32], vec![]], &instances).sum(&[0u32, 0, 0]), 1.0);
     }
 

@@ -1,18 +1,27 @@
 //! Matches of increasing strength.
 //!
 //! Level 0 plays by chance. Each further level fits a linear evaluation to the positions of all levels below it
-//! ([`super::guide`]), and makes the move after which that evaluation is best, with fewer and fewer chance moves among
-//! them. Half of a level's matches are between players of that level, the others against the level below, so that a
-//! better player meets a worse one.
+//! (`guide`), and makes the move after which that evaluation is best; from level 2 on, after the best reply. Fewer and
+//! fewer moves are left to chance. Half of a level's matches are between players of that level, the others against the
+//! level below, so that a better player meets a worse one.
+//!
+//! Where chance alone hardly ever changes a role's result, and in games for one role, a search (`search`) finds matches
+//! that end otherwise. Half of a level's matches then begin on such a match, the more often the nearer to its end. For one
+//! role, what was found is played at the level, too.
 
+use std::collections::BTreeMap;
+
+use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::engine::Engine;
 use super::guide::Guide;
 use super::play::{self, Bounds, Outcome, Plan, Player};
+use super::search::{self, Aim, Line};
 use super::{Positions, UNKNOWN};
 use crate::game::Game;
+use machine::lanes::LANES;
 
 /// How much is played.
 #[derive(Clone, Debug)]
@@ -33,6 +42,8 @@ pub struct Settings {
     pub bytes: usize,
     /// Moves compared by a player; of more, some are drawn.
     pub candidates: usize,
+    /// Of these, how many are compared by what follows them, from level 2 on.
+    pub finalists: usize,
 }
 
 impl Default for Settings {
@@ -43,9 +54,10 @@ impl Default for Settings {
             positions: 12_000,
             matches: (512, 4096),
             plies: 400,
-            gates: 3_000_000_000,
+            gates: 4_000_000_000,
             bytes: 64 << 20,
             candidates: 32,
+            finalists: 6,
         }
     }
 }
@@ -83,7 +95,7 @@ pub struct Level {
 pub enum StopReason {
     /// Every level was played.
     Complete,
-    /// The budget of gates was spent.
+    /// The budget of gates, or a level's part of it, was spent.
     Gates,
     /// The caller wanted no more.
     Cancelled,
@@ -106,10 +118,14 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
     let mut engine = Engine::new(network.clone(), settings.gates);
     let mut all = Positions::new(&network);
     let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
-    let mut players = vec![Player { guide: None, chance: 1.0 }];
+    let mut players = vec![Player { guide: None, chance: 1.0, replies: false }];
     let mut levels: Vec<Level> = Vec::new();
     let mut n_matches = 0;
     let mut stopped = StopReason::Complete;
+    let counts = counting_fluents(game);
+    let mut flat = Vec::new();
+    let length = game.samples.length.value().clamp(1.0, f64::from(settings.plies));
+    let choices = game.samples.branching.value().clamp(1.0, settings.candidates as f64);
     let most = settings.bytes / (8 * all.n_words.max(1) * usize::from(settings.levels.max(1)));
     let target = settings.positions.min(most.max(512));
     for level in 0..settings.levels {
@@ -127,40 +143,129 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
             stopped = StopReason::Gates;
             break;
         }
+        let share = engine.gates_left / u64::from(settings.levels - level);
+        let go_on_above = engine.gates_left - share;
+        let mut own = all.select([]);
+        let mut lines = Vec::new();
         if level > 0 {
-            // Fewer moves are left to chance from level to level.
-            let guide = Guide::fit(&mut engine, &all);
-            players.push(Player { guide: Some(guide), chance: 0.4 / f64::from(1u32 << level) });
+            // Step 1. Look for results that chance does not come upon.
+            let roles: Vec<usize> = (0..engine.n_roles()).filter(|&role| engine.n_roles() == 1 || flat[role]).collect();
+            for &role in &roles {
+                let part = if engine.n_roles() == 1 { 2 } else { 4 };
+                let gates = share / (part * roles.len() as u64);
+                let plies = (2.0 * length) as u16 + 10;
+                // As wide as the work for matches of the usual length allows.
+                let layer = length * choices.min(16.0) * engine.price() as f64 / LANES as f64;
+                let width = (gates as f64 / 3.0 / layer) as usize;
+                let aim = Aim { width: width.clamp(64, 128 << (2 * level).min(6)), plies, ..Aim::new(role) };
+                lines.extend(lines_for(&mut engine, aim, gates, &counts, &mut random));
+            }
+            if engine.n_roles() == 1 {
+                for line in &lines {
+                    add_line(&mut own, line, n_matches as u32, level);
+                    n_matches += 1;
+                }
+            }
+            // Step 2. Learn from all that was played so far.
+            let mut known = all.clone();
+            (0..own.len()).for_each(|position| known.push_from(&own, position));
+            let guide = Guide::fit(&mut engine, &known);
+            players.push(Player { guide: Some(guide), chance: 0.5 / f64::from(1u32 << level), replies: level > 1 });
         }
-        // Step 1. As many matches as the positions need, by their usual length.
-        let length = game.samples.length.value().clamp(1.0, f64::from(settings.plies));
+        // Step 3. As many matches as the positions need and the work allows, by their usual length.
         let wanted = (2.0 * target as f64 / length) as u32;
         let n = wanted.clamp(settings.matches.0, settings.matches.1.max(settings.matches.0));
-        let plans = (0..n).map(|number| Plan {
-            number: n_matches as u32 + number,
-            players: seats(level, number, engine.n_roles()),
-            start: engine.initial(),
-            ply: 0,
-            level,
-        });
-        let plans: Vec<Plan> = plans.collect();
-        let share = engine.gates_left / u64::from(settings.levels - level);
+        let looks = match level {
+            0 => 0.0,
+            1 => choices,
+            _ => choices * (1 + settings.finalists) as f64,
+        };
+        let each = length * (1.0 + looks) * engine.price() as f64 / LANES as f64;
+        let affordable = engine.gates_left.saturating_sub(go_on_above) as f64 * 0.7 / each;
+        let n = n.min(affordable as u32).max(32);
+        let mut plans = Vec::new();
+        for number in 0..n {
+            let (mut start, mut ply, mut opening) = (engine.initial(), 0, 0);
+            if level > 0 {
+                opening = random.random_range(0..=(length / 6.0).min(6.0) as u16);
+            }
+            if !lines.is_empty() && number % 4 >= 2 {
+                let line: &Line = &lines[random.random_range(0..lines.len())];
+                let before = (line.states.len() - 1) as f64 * random.random::<f64>().powi(2);
+                let at = (line.states.len() - 1).saturating_sub(1 + before as usize);
+                (start, ply, opening) = (line.states[at].clone(), at as u16, 0);
+            }
+            let players = seats(level, number, engine.n_roles());
+            plans.push(Plan { number: n_matches as u32 + number, players, start, ply, opening, level });
+        }
         let bounds = Bounds {
             plies: settings.plies,
             kept: (2 * target / n as usize).max(4),
             candidates: settings.candidates,
-            begin_above: engine.gates_left - share / 10 * 8,
-            go_on_above: engine.gates_left - share,
+            finalists: settings.finalists,
+            begin_above: go_on_above + engine.gates_left.saturating_sub(go_on_above) / 5,
+            go_on_above,
         };
-        // Step 2. Play, and keep as many positions as are wanted.
-        let mut own = all.select([]);
+        // Step 4. Play, and keep as many positions as are wanted.
         let outcomes = play::play(&mut engine, &players, plans, &bounds, &mut random, &mut own);
         n_matches += n as usize;
+        if engine.gates_left <= go_on_above {
+            stopped = StopReason::Gates;
+        }
         let own = thin(own, target, &mut random);
+        if level == 0 {
+            flat = (0..engine.n_roles()).map(|role| is_flat(&outcomes, role)).collect();
+        }
         levels.push(summary(level, &outcomes, own.len(), engine.n_roles()));
         (0..own.len()).for_each(|position| all.push_from(&own, position));
     }
     Collected { positions: all, levels, stopped }
+}
+
+/// The matches that searches find, those that are best for the role and others.
+fn lines_for(engine: &mut Engine, aim: Aim, gates: u64, counts: &[u64], random: &mut impl Rng) -> Vec<Line> {
+    /// How much meeting goals, new fluents, and chance lead a search.
+    const WEIGHTS: [[f32; 3]; 3] = [[1.0, 0.2, 0.05], [0.2, 1.0, 0.1], [1.0, 0.0, 0.3]];
+    let mut lines = Vec::new();
+    for weights in WEIGHTS {
+        let go_on_above = engine.gates_left.saturating_sub(gates / WEIGHTS.len() as u64);
+        let aim = Aim { weights, go_on_above, ..aim };
+        lines.extend(search::search(engine, &aim, counts, random));
+    }
+    lines
+}
+
+/// Adds every state of a match.
+fn add_line(positions: &mut Positions, line: &Line, number: u32, level: u8) {
+    for (ply, state) in line.states.iter().enumerate() {
+        positions.states.extend_from_slice(state);
+        positions.results.extend_from_slice(&line.results);
+        positions.matches.push(number);
+        positions.plies.push(ply as u16);
+        positions.levels.push(level);
+        positions.terminal.push(ply + 1 == line.states.len());
+    }
+}
+
+/// A mask of the fluents that only count moves.
+fn counting_fluents(game: &Game) -> Vec<u64> {
+    let mut mask = vec![0; game.circuit.network.fluents.len().div_ceil(64)];
+    for value in game.structure.counters.iter().flat_map(|(counter, ..)| &counter.values) {
+        let wire = game.circuit.fluents[*value as usize];
+        if wire.gate() > 0 {
+            let fluent = wire.gate() as usize - 1;
+            mask[fluent / 64] |= 1 << (fluent % 64);
+        }
+    }
+    mask
+}
+
+/// Whether a role's result is nearly always the same.
+fn is_flat(outcomes: &[Outcome], role: usize) -> bool {
+    let mut counts = [0; 256];
+    outcomes.iter().filter(|outcome| outcome.ended).for_each(|outcome| counts[outcome.results[role] as usize] += 1);
+    let (n, most): (usize, usize) = (counts.iter().sum(), counts.iter().copied().max().unwrap_or(0));
+    most * 50 >= n * 49
 }
 
 /// Who plays which role: in every other match all are of the level; in the rest one role is, by turns, and the others are
@@ -168,26 +273,34 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
 fn seats(level: u8, number: u32, n_roles: usize) -> Vec<u8> {
     let mut players = vec![level; n_roles];
     if level > 0 && number % 2 == 1 {
-        let ahead = number as usize / 2 % n_roles;
+        let ahead = number as usize / 4 % n_roles;
         (0..n_roles).filter(|&role| role != ahead).for_each(|role| players[role] = level - 1);
     }
     players
 }
 
-/// At most `n` of the positions, each as likely to stay as any other.
+/// About `n` of the positions. Half of the places are shared out evenly between the outcomes, so that the rare ones stay; all
+/// positions that are left are as likely as any other to get one of the rest.
 fn thin(positions: Positions, n: usize, random: &mut impl Rng) -> Positions {
     if positions.len() <= n {
         return positions;
     }
-    let (mut open, mut left) = (n, positions.len());
-    let stays: Vec<bool> = (0..positions.len())
-        .map(|_| {
-            let stays = random.random_range(0..left) < open;
-            (open, left) = (open - usize::from(stays), left - 1);
-            stays
-        })
-        .collect();
-    positions.select((0..positions.len()).filter(|&position| stays[position]))
+    let mut order: Vec<usize> = (0..positions.len()).collect();
+    order.shuffle(random);
+    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
+    order.iter().for_each(|&position| *counts.entry(positions.results_of(position)).or_default() += 1);
+    let share = (n / 2).div_ceil(counts.len());
+    counts.values_mut().for_each(|count| *count = (*count).min(share));
+    // Those that have a place of their outcome come first.
+    order.sort_by_cached_key(|&position| {
+        let left = counts.get_mut(positions.results_of(position)).expect("each outcome is counted");
+        let placed = *left > 0;
+        *left -= usize::from(placed);
+        !placed
+    });
+    order.truncate(n);
+    order.sort_unstable();
+    positions.select(order)
 }
 
 fn summary(level: u8, outcomes: &[Outcome], n_positions: usize, n_roles: usize) -> Level {
@@ -235,6 +348,28 @@ mod tests {
         }
     }
 
+    /// Chance alone never solves this puzzle.
+    #[test]
+    fn rare_results_are_searched_for() {
+        let settings = Settings { gates: 1_000_000_000, ..few() };
+        let collected = collect(&game("incredible"), &settings, &mut |_| true);
+        let results = collected.positions.distinct_results(0);
+        assert!(results.iter().filter(|(_, n)| *n > 100).count() >= 3, "{results:?}");
+    }
+
+    #[test]
+    fn thinning_keeps_rare_outcomes() {
+        let mut positions = Positions { n_words: 1, n_roles: 1, ..Positions::default() };
+        for number in 0..1_000 {
+            let line = Line { states: vec![vec![u64::from(number)]], results: vec![if number < 20 { 100 } else { 0 }] };
+            add_line(&mut positions, &line, number, 0);
+        }
+        let thinned = thin(positions, 100, &mut Pcg64Mcg::seed_from_u64(1));
+        assert_eq!(thinned.len(), 100);
+        let results = thinned.distinct_results(0);
+        assert!((20..=25).contains(&results[1].1), "{results:?}");
+    }
+
     #[test]
     fn the_seed_decides() {
         let game = game("tic-tac-toe");
@@ -267,9 +402,9 @@ mod tests {
     fn work_is_bounded_and_can_be_stopped() {
         let game = game("breakthrough");
         let collected = collect(&game, &Settings { gates: 200_000, ..few() }, &mut |_| true);
-        let levels = &collected.levels;
-        assert!(levels.iter().any(|level| level.n_given_up > 0), "{levels:?}");
-        assert!(levels.iter().map(|level| level.n_matches).sum::<usize>() < 600, "{levels:?}");
+        assert_eq!(collected.stopped, StopReason::Gates);
+        let n_matches: usize = collected.levels.iter().map(|level| level.n_matches).sum();
+        assert!(n_matches < 500, "{:?}", collected.levels);
         let mut asked = 0;
         let collected = collect(&game, &few(), &mut |_| {
             asked += 1;

@@ -43,6 +43,9 @@ impl Engine {
     pub(super) fn new(network: Arc<Network>, gates: u64) -> Engine {
         let compiled = Compiled::new(network.clone());
         let n_ops = compiled.n_ops().map(|n| n as u64);
+        // Gates cost more where their values don't stay in a cache of the processor, by about half for each 2 MiB.
+        let n_values = n_ops.iter().sum::<u64>() + (network.fluents.len() + network.moves.len()) as u64;
+        let n_ops = n_ops.map(|n| n + n * n_values * size_of::<Vector>() as u64 / (4 << 20));
         Engine { lanes: Lanes::new(compiled), grades: Grades::new(&network), gates_left: gates, n_ops, network }
     }
 
@@ -66,14 +69,26 @@ impl Engine {
         state
     }
 
-    fn pay(&mut self, gates: u64) {
+    /// Takes work from the budget.
+    pub(super) fn pay(&mut self, gates: u64) {
         self.gates_left = self.gates_left.saturating_sub(gates);
+    }
+
+    /// What bringing states in and out costs, in gates: about 100 for each square of 64 states and 64 fluents.
+    fn freight(&self) -> u64 {
+        (LANES / 64 * self.n_words()) as u64 * 100 + 2 * self.network.moves.len() as u64
+    }
+
+    /// What looking at 512 successors costs, in gates.
+    pub(super) fn price(&self) -> u64 {
+        let [state, goal, step] = self.n_ops;
+        2 * state + goal + step + 2 * self.freight() + 6 * self.network.moves.len() as u64 + self.grades.price()
     }
 
     /// Evaluates at most 512 states: which are terminal, and the results of those.
     pub(super) fn visit(&mut self, states: &[&[u64]], seen: &mut Seen) {
         self.lanes.load_all(states);
-        self.pay(self.n_ops[0]);
+        self.pay(self.n_ops[0] + self.freight());
         self.lanes.evaluate();
         self.judge(states.len(), seen);
     }
@@ -124,7 +139,7 @@ impl Engine {
             joint.iter().for_each(|&chosen| made[chosen as usize].set(lane, true));
         }
         made.iter().enumerate().for_each(|(chosen, &which)| self.lanes.set_move(chosen as u32, which));
-        self.pay(self.n_ops[0] + self.n_ops[2]);
+        self.pay(self.n_ops[0] + self.n_ops[2] + 2 * self.freight());
         self.lanes.evaluate();
         self.lanes.advance();
     }

@@ -21,6 +21,8 @@ struct Linear {
 
 /// Steps of the fit, each a pass over the positions.
 const N_STEPS: usize = 40;
+/// Positions that are fitted; of more, some are left out.
+const MAX_ROWS: usize = 20_000;
 /// How much a weight must explain to be worth having, in positions.
 const RIDGE: f64 = 8.0;
 
@@ -42,11 +44,16 @@ impl Guide {
 
     /// Fits the results of positions. A role whose results don't vary is led by how far its goals are met.
     pub(super) fn fit(engine: &mut Engine, positions: &Positions) -> Guide {
+        let every = positions.len().div_ceil(MAX_ROWS).max(1);
+        let positions = &positions.select((0..positions.len()).step_by(every));
         let mut seen = Seen::default();
         let views = positions.views();
         views.chunks(LANES).for_each(|batch| engine.know(batch, &mut seen));
         let n_extras = engine.n_extras();
         let n_fluents = engine.network.fluents.len();
+        // An entry of the matrix, looked at twice in each step, costs about as much as a gate.
+        let n_entries: u32 = positions.states.iter().map(|word| word.count_ones()).sum();
+        engine.pay(u64::from(n_entries) * 2 * (N_STEPS * engine.n_roles()) as u64);
         let scales: Vec<f32> = (0..n_extras)
             .map(|extra| {
                 let column = seen.extras.iter().skip(extra).step_by(n_extras);

@@ -13,6 +13,8 @@ pub(super) struct Player {
     pub(super) guide: Option<Guide>,
     /// How often a move is made by chance.
     pub(super) chance: f64,
+    /// Whether it thinks of what the next to move will do.
+    pub(super) replies: bool,
 }
 
 /// A match to be played.
@@ -24,6 +26,8 @@ pub(super) struct Plan {
     /// Where it starts, and how many joint moves were made before.
     pub(super) start: Vec<u64>,
     pub(super) ply: u16,
+    /// How many joint moves are made by chance first.
+    pub(super) opening: u16,
     /// The level that its positions are said to be of.
     pub(super) level: u8,
 }
@@ -46,6 +50,8 @@ pub(super) struct Bounds {
     pub(super) kept: usize,
     /// Moves compared by a player.
     pub(super) candidates: usize,
+    /// Of these, how many are compared by what follows them.
+    pub(super) finalists: usize,
     /// Matches are begun while more gates than this are left.
     pub(super) begin_above: u64,
     /// They go on while more gates than this are left, and are given up then.
@@ -125,6 +131,18 @@ pub(super) fn play(
     }
 }
 
+/// A move that a player thinks of.
+struct Thought {
+    /// The match and the role.
+    table: usize,
+    role: usize,
+    joint: Vec<u32>,
+    state: Vec<u64>,
+    worth: f32,
+    /// Whether it ends the match.
+    ends: bool,
+}
+
 /// A joint move for each match.
 fn choose(
     engine: &mut Engine,
@@ -143,7 +161,8 @@ fn choose(
         for (role, moves) in legal.iter().enumerate() {
             let player = &players[table.plan.players[role] as usize];
             let moves = &moves[*lane];
-            if player.guide.is_none() || moves.len() == 1 || random.random::<f64>() < player.chance {
+            let opening = table.ply - table.plan.ply < table.plan.opening;
+            if player.guide.is_none() || moves.len() == 1 || opening || random.random::<f64>() < player.chance {
                 continue;
             }
             let mut question = |chosen: u32| {
@@ -159,38 +178,120 @@ fn choose(
         }
         joints.push(drawn);
     }
-    // Step 2. See what follows, and take the best.
-    let (n_words, n_roles, n_extras) = (engine.n_words(), engine.n_roles(), engine.n_extras());
-    let mut best: Vec<f32> = vec![f32::NEG_INFINITY; going.len() * n_roles];
+    // Step 2. See what follows.
+    let player = |table: usize, role: usize| &players[going[table].1.plan.players[role] as usize];
+    let mut thoughts: Vec<Thought> = Vec::with_capacity(questions.len());
     let mut seen = Seen::default();
     for batch in questions.chunks(LANES) {
         seen.clear();
-        let views: Vec<&[u64]> = batch.iter().map(|(index, ..)| going[*index].1.state.as_slice()).collect();
+        let views: Vec<&[u64]> = batch.iter().map(|(table, ..)| going[*table].1.state.as_slice()).collect();
         let moves: Vec<&[u32]> = batch.iter().map(|(.., joint)| joint.as_slice()).collect();
         engine.look(&views, &moves, &mut seen);
-        for (place, (index, role, joint)) in batch.iter().enumerate() {
-            let table = &going[*index].1;
-            let player = &players[table.plan.players[*role] as usize];
-            let result = seen.results[place * n_roles + role];
-            let worth = match &player.guide {
-                _ if result != UNKNOWN => f32::from(result),
-                Some(guide) => guide.estimate(
-                    *role,
-                    &seen.states[place * n_words..(place + 1) * n_words],
-                    &seen.extras[place * n_extras..(place + 1) * n_extras],
-                ),
-                None => 0.0,
-            };
+        for (place, (table, role, joint)) in batch.iter().enumerate() {
+            let (table, role, joint) = (*table, *role, joint.clone());
             // Chance decides between equals.
-            let worth = worth + 1e-3 * random.random::<f32>();
-            let at = index * n_roles + role;
-            if worth > best[at] {
-                best[at] = worth;
-                joints[*index][*role] = joint[*role];
-            }
+            let worth = worth(engine, player(table, role), &seen, place, role) + 1e-3 * random.random::<f32>();
+            let n_words = engine.n_words();
+            let state = seen.states[place * n_words..(place + 1) * n_words].to_vec();
+            thoughts.push(Thought { table, role, joint, state, worth, ends: seen.terminal[place] });
+        }
+    }
+    // Step 3. Who thinks of replies looks at those to the best moves; the others' best are as they are.
+    thoughts.sort_by(|a, b| (a.table, a.role).cmp(&(b.table, b.role)).then(b.worth.total_cmp(&a.worth)));
+    let mut rank = 0;
+    for place in 0..thoughts.len() {
+        let new = place == 0
+            || (thoughts[place - 1].table, thoughts[place - 1].role) != (thoughts[place].table, thoughts[place].role);
+        rank = if new { 0 } else { rank + 1 };
+        let wanted = if player(thoughts[place].table, thoughts[place].role).replies { bounds.finalists } else { 1 };
+        if rank >= wanted {
+            thoughts[place].worth = f32::NEG_INFINITY;
+        }
+    }
+    thoughts.retain(|thought| thought.worth > f32::NEG_INFINITY);
+    let open = |thought: &&mut Thought| !thought.ends && player(thought.table, thought.role).replies;
+    let mut open: Vec<&mut Thought> = thoughts.iter_mut().filter(open).collect();
+    for batch in open.chunks_mut(LANES) {
+        think_on(engine, batch, &player, bounds, random);
+    }
+    // Step 4. Take the best.
+    let mut best: Vec<f32> = vec![f32::NEG_INFINITY; going.len() * engine.n_roles()];
+    for thought in &thoughts {
+        let best = &mut best[thought.table * engine.n_roles() + thought.role];
+        if thought.worth > *best {
+            *best = thought.worth;
+            joints[thought.table][thought.role] = thought.joint[thought.role];
         }
     }
     joints
+}
+
+/// Corrects what at most 512 thoughts are worth: the next to move makes the move that is best for him, by the thinker's own
+/// guide. Where several roles choose at once, nothing changes.
+fn think_on<'a>(
+    engine: &mut Engine,
+    thoughts: &mut [&mut Thought],
+    player: &impl Fn(usize, usize) -> &'a Player,
+    bounds: &Bounds,
+    random: &mut impl Rng,
+) {
+    let views: Vec<&[u64]> = thoughts.iter().map(|thought| thought.state.as_slice()).collect();
+    engine.visit(&views, &mut Seen::default());
+    let mut legal: Vec<Vec<Vec<u32>>> = vec![Vec::new(); engine.n_roles()];
+    legal.iter_mut().enumerate().for_each(|(role, moves)| engine.legal(role, thoughts.len(), moves));
+    let mut replies: Vec<(usize, usize, Vec<u32>)> = Vec::new();
+    for lane in 0..thoughts.len() {
+        let choosing = |&role: &usize| legal[role][lane].len() > 1;
+        let mut movers = (0..legal.len()).filter(choosing);
+        let (mover, another) = (movers.next().unwrap_or(0), movers.next());
+        if another.is_some() || legal.iter().any(|moves| moves[lane].is_empty()) {
+            continue;
+        }
+        let forced: Vec<u32> = legal.iter().map(|moves| moves[lane][0]).collect();
+        let moves = &legal[mover][lane];
+        for reply in 0..moves.len().min(bounds.candidates) {
+            let all = moves.len() <= bounds.candidates;
+            let mut joint = forced.clone();
+            joint[mover] = if all { moves[reply] } else { moves[random.random_range(0..moves.len())] };
+            replies.push((lane, mover, joint));
+        }
+    }
+    let mut best: Vec<Option<(f32, f32)>> = vec![None; thoughts.len()];
+    let mut seen = Seen::default();
+    for batch in replies.chunks(LANES) {
+        seen.clear();
+        let views: Vec<&[u64]> = batch.iter().map(|(lane, ..)| thoughts[*lane].state.as_slice()).collect();
+        let moves: Vec<&[u32]> = batch.iter().map(|(.., joint)| joint.as_slice()).collect();
+        engine.look(&views, &moves, &mut seen);
+        for (place, &(lane, mover, _)) in batch.iter().enumerate() {
+            let (table, role) = (thoughts[lane].table, thoughts[lane].role);
+            let theirs = worth(engine, player(table, role), &seen, place, mover);
+            let own = worth(engine, player(table, role), &seen, place, role);
+            if best[lane].is_none_or(|(most, _)| theirs > most) {
+                best[lane] = Some((theirs, own));
+            }
+        }
+    }
+    for (thought, best) in thoughts.iter_mut().zip(best) {
+        if let Some((_, own)) = best {
+            thought.worth = own + 1e-3 * random.random::<f32>();
+        }
+    }
+}
+
+/// What a state is worth to a role in the eyes of a player: its result if the match is over, else what is expected.
+fn worth(engine: &Engine, player: &Player, seen: &Seen, place: usize, role: usize) -> f32 {
+    let (n_words, n_extras) = (engine.n_words(), engine.n_extras());
+    let result = seen.results[place * engine.n_roles() + role];
+    match &player.guide {
+        _ if result != UNKNOWN => f32::from(result),
+        Some(guide) => guide.estimate(
+            role,
+            &seen.states[place * n_words..(place + 1) * n_words],
+            &seen.extras[place * n_extras..(place + 1) * n_extras],
+        ),
+        None => 0.0,
+    }
 }
 
 impl Match {

@@ -5,6 +5,7 @@
 //! drawn by bit-sliced rejection sampling, and one pass over the moves finds the chosen one in every lane. A lane whose
 //! game is over starts the next one at once.
 
+mod adder;
 mod compile;
 pub mod count;
 mod select;
@@ -13,6 +14,7 @@ mod transpose;
 
 use std::sync::Arc;
 
+pub use adder::Adder;
 pub use compile::Compiled;
 pub use select::Random;
 pub use simd::{Kernel, LANES, Vector};
@@ -74,6 +76,11 @@ impl Lanes {
     /// The network.
     pub fn network(&self) -> &Network {
         &self.compiled.network
+    }
+
+    /// What it shares with other machines for the game.
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
     }
 
     /// Puts some lanes into the initial state.
@@ -229,6 +236,16 @@ impl Lanes {
             }
         }
         columns
+    }
+
+    /// Adds up wires, after [`Lanes::evaluate`]: appends the sums of the first `n` lanes, those of one lane after those of
+    /// another. The adder must have been made for this network.
+    pub fn add_up(&mut self, adder: &Adder, n: usize, sums: &mut Vec<u32>) {
+        if self.values.len() < adder.n_slots() {
+            self.values.resize(adder.n_slots(), Vector::ZERO);
+        }
+        adder.run(self.kernel, &mut self.values);
+        adder.read(&self.values, n, sums);
     }
 
     fn run(&mut self, segment: &Segment) {

@@ -1,9 +1,9 @@
 //! The kernel of the lane machine: a straight run of two-input gates over vectors of bits.
 //!
-//! This is the one module of the project with unsafe code. It holds the same loop three times, compiled for AVX-512,
-//! for AVX2 and for any processor; which one runs is decided once, when the program starts. Two things are unsafe
-//! here: calling a function that was compiled for instructions the processor might lack, and leaving out the bounds
-//! checks of the loop. Both are safe because of what [`Kernel::detect`] and [`Program::new`] check.
+//! This module and [`super::count`] are the only ones of this crate with unsafe code. It holds the same loop three times,
+//! compiled for AVX-512, for AVX2 and for any processor; which one runs is decided once, when the program starts. Two
+//! things are unsafe here: calling a function that was compiled for instructions the processor might lack, and leaving out
+//! the bounds checks of the loop. Both are safe because of what [`Kernel::detect`] and [`Program::new`] check.
 
 #![allow(unsafe_code)]
 
@@ -126,6 +126,47 @@ impl Program {
     }
 }
 
+/// Adds three values, lane by lane: a number of two bits. All are given by slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Add {
+    /// The inputs.
+    pub inputs: [u32; 3],
+    /// The slot of the lower bit.
+    pub sum: u32,
+    /// The slot of the higher bit.
+    pub carry: u32,
+}
+
+/// Additions in an order in which they can be made, checked to stay inside their slots.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    adds: Vec<Add>,
+    n_slots: usize,
+}
+
+impl Additions {
+    /// Additions over `n_slots` slots.
+    ///
+    /// # Panics
+    /// If one reads or writes outside of them.
+    pub fn new(adds: Vec<Add>, n_slots: usize) -> Additions {
+        let slots = |add: &Add| [add.inputs[0], add.inputs[1], add.inputs[2], add.sum, add.carry];
+        let inside = |add: &Add| slots(add).iter().all(|&slot| (slot as usize) < n_slots);
+        assert!(adds.iter().all(inside), "additions stay inside their slots");
+        Additions { adds, n_slots }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.adds.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.adds.is_empty()
+    }
+}
+
 /// Which version of the loop runs. Values are made here alone, so that each is one that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(Version);
@@ -176,6 +217,24 @@ impl Kernel {
             Version::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Version::Avx512 => "avx512",
+        }
+    }
+
+    /// Makes additions.
+    ///
+    /// # Panics
+    /// If there are fewer values than the additions have slots.
+    pub fn add(self, additions: &Additions, values: &mut [Vector]) {
+        assert!(values.len() >= additions.n_slots, "a value for each slot");
+        match self.0 {
+            // SAFETY: the additions stay inside their slots, and there is a value for each.
+            Version::Portable => unsafe { add(&additions.adds, values) },
+            // SAFETY: as above; and this kernel is made by `available` only where the processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Version::Avx2 => unsafe { add_avx2(&additions.adds, values) },
+            // SAFETY: as above, with AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            Version::Avx512 => unsafe { add_avx512(&additions.adds, values) },
         }
     }
 
@@ -231,6 +290,40 @@ unsafe fn run_avx512(ops: &[Op], values: &mut [Vector]) {
     unsafe { run(ops, values) }
 }
 
+/// # Safety
+/// Every addition reads and writes inside `values`.
+#[inline(always)]
+unsafe fn add(adds: &[Add], values: &mut [Vector]) {
+    for add in adds {
+        // SAFETY: promised by the caller.
+        let [a, b, c] = add.inputs.map(|slot| unsafe { *values.get_unchecked(slot as usize) });
+        let half = a ^ b;
+        // SAFETY: promised by the caller.
+        unsafe {
+            *values.get_unchecked_mut(add.sum as usize) = half ^ c;
+            *values.get_unchecked_mut(add.carry as usize) = (a & b) | (half & c);
+        }
+    }
+}
+
+/// # Safety
+/// As [`add`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn add_avx2(adds: &[Add], values: &mut [Vector]) {
+    // SAFETY: promised by the caller.
+    unsafe { add(adds, values) }
+}
+
+/// # Safety
+/// As [`add`], on a processor with AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
+unsafe fn add_avx512(adds: &[Add], values: &mut [Vector]) {
+    // SAFETY: promised by the caller.
+    unsafe { add(adds, values) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +353,39 @@ mod tests {
             kernel.run(&program, &mut found);
             assert!(found == expected, "{}", kernel.name());
         }
+    }
+
+    /// Every kernel adds as numbers are added.
+    #[test]
+    fn kernels_add() {
+        let mut seed = 5;
+        let mut random = || crate::scalar::split_mix(&mut seed);
+        let adds: Vec<Add> = (0..200)
+            .map(|index| {
+                let inputs = [(); 3].map(|()| (random() % (10 + 2 * index)) as u32);
+                Add { inputs, sum: 10 + 2 * index as u32, carry: 11 + 2 * index as u32 }
+            })
+            .collect();
+        let mut values = vec![Vector::ZERO; 410];
+        values[..10].iter_mut().flat_map(|value| &mut value.0).for_each(|word| *word = random());
+        let additions = Additions::new(adds.clone(), values.len());
+        for kernel in Kernel::available() {
+            let mut found = values.clone();
+            kernel.add(&additions, &mut found);
+            for add in &adds {
+                for lane in 0..LANES {
+                    let bit = |slot: u32| u32::from(found[slot as usize].get(lane));
+                    let total: u32 = add.inputs.iter().map(|&slot| bit(slot)).sum();
+                    assert_eq!(bit(add.sum) + 2 * bit(add.carry), total, "{}", kernel.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "additions stay inside their slots")]
+    fn additions_outside_are_refused() {
+        Additions::new(vec![Add { inputs: [0, 1, 2], sum: 3, carry: 4 }], 4);
     }
 
     #[test]
