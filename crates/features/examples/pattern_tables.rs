@@ -1,9 +1,11 @@
 //! Pattern tables of games: how many shapes, orbits and slots there are, that indices follow every move and undo, and how
-//! fast they are; and how the two kinds of sparse tables compare.
+//! fast they are; how fast configurations are mined; and how the two kinds of sparse tables compare. Times are those of the
+//! processor, where the system tells them.
 //!
-//! `cargo run --release -p features --example pattern_tables -- [--plies N] [--base] RULES...`
+//! `cargo run --release -p features --example pattern_tables -- [--plies N] [--base] [--mine] RULES...`
 //!
-//! With `--base` only lines of four cells and more, edges with inner neighbours and corner blocks are used.
+//! With `--base` only lines of four cells and more, edges with inner neighbours and corner blocks are used; with `--mine`
+//! configurations are mined from the positions.
 
 #![allow(clippy::print_stdout)]
 
@@ -11,6 +13,8 @@ use std::time::Instant;
 
 use features::game::Game;
 use features::pattern::atoms::{self, Atoms};
+use features::pattern::bits::transpose;
+use features::pattern::genconf::{self, Backend};
 use features::pattern::orbit::{self, Orbit};
 use features::pattern::shapes::{self, Kind};
 use features::pattern::sparse::{Displaced, Entry, Hashed};
@@ -21,27 +25,36 @@ use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
+/// Seconds that this thread has run: of the processor where the system tells, else of the clock since some moment.
+fn seconds() -> f64 {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| START.get_or_init(Instant::now).elapsed().as_secs_f64(), |n| n / 1e9)
+}
+
 fn main() {
-    let (mut plies, mut base, mut files) = (100_000, false, Vec::new());
+    let (mut plies, mut base, mut with_mining, mut files) = (100_000, false, false, Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--plies" => plies = arguments.next().and_then(|n| n.parse().ok()).expect("--plies has a number"),
             "--base" => base = true,
+            "--mine" => with_mining = true,
             _ => files.push(argument),
         }
     }
     for file in &files {
         let text = std::fs::read(file).expect("the rules can be read");
         match Game::new(gdl::read(file, &text).program, 1) {
-            Ok(game) => report(file, &game, base, plies),
+            Ok(game) => report(file, &game, base, plies, with_mining),
             Err(reason) => println!("{file}: {reason}"),
         }
     }
     sparse_tables();
 }
 
-fn report(file: &str, game: &Game, base: bool, plies: usize) {
+fn report(file: &str, game: &Game, base: bool, plies: usize, with_mining: bool) {
     let atoms = atoms::find(game, &atoms::Settings::default());
     let mut settings = shapes::Settings::default();
     if base {
@@ -59,7 +72,7 @@ fn report(file: &str, game: &Game, base: bool, plies: usize) {
     }
     proposed.retain(|shape| !base || shape.kind != Kind::Edge);
     let keeping = symmetries(game, &atoms);
-    let clock = Instant::now();
+    let clock = seconds();
     let (orbits, left_out) = orbit::orbits(&atoms.features, &proposed, &keeping, &orbit::Budget::default());
     let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();
     println!(
@@ -72,16 +85,16 @@ fn report(file: &str, game: &Game, base: bool, plies: usize) {
         instances.len(),
         orbits.iter().map(|orbit| orbit.canonical.len()).sum::<usize>(),
         orbits.iter().map(|orbit| orbit.n_canonical).sum::<usize>(),
-        clock.elapsed().as_secs_f64(),
+        seconds() - clock,
     );
     if instances.is_empty() {
         return;
     }
     let n_fluents = game.circuit.network.fluents.len();
     if let Some(indexer) = Indexer::<u16>::new(&atoms.features, &instances, n_fluents) {
-        play(game, &atoms, &orbits, &instances, &indexer, plies);
+        play(game, &atoms, &orbits, &instances, &indexer, plies, with_mining);
     } else if let Some(indexer) = Indexer::<u32>::new(&atoms.features, &instances, n_fluents) {
-        play(game, &atoms, &orbits, &instances, &indexer, plies);
+        play(game, &atoms, &orbits, &instances, &indexer, plies, with_mining);
     }
 }
 
@@ -102,6 +115,7 @@ fn play<I: Index>(
     instances: &[Instance],
     indexer: &Indexer<I>,
     plies: usize,
+    with_mining: bool,
 ) {
     let network = &game.circuit.network;
     let mut rng = Pcg64::seed_from_u64(1);
@@ -148,6 +162,10 @@ fn play<I: Index>(
         }
     }
     println!("  {n_made} moves and {n_undone} steps back: every index equals its recomputation");
+    real_pairs(atoms, orbits, &states);
+    if with_mining {
+        mine(atoms, &states);
+    }
     // The states of matches in their order, with steps back now and then.
     let tables: Vec<Vec<i16>> = orbits
         .iter()
@@ -159,11 +177,11 @@ fn play<I: Index>(
     let tables = Tables::new(&tables, instances);
     let rounds = (2_000_000 / states.len()).max(1);
     let timed = |name: &str, run: &mut dyn FnMut(&[u64]) -> i64| {
-        let (clock, mut sum) = (Instant::now(), 0);
+        let (clock, mut sum) = (seconds(), 0);
         for _ in 0..rounds {
             states.iter().for_each(|state| sum += run(state));
         }
-        let rate = (rounds * states.len()) as f64 / clock.elapsed().as_secs_f64();
+        let rate = (rounds * states.len()) as f64 / (seconds() - clock);
         println!("  {name}: {:.2} million plies/s (checksum {sum})", rate / 1e6);
     };
     let mut at = indexer.start(&states[0]);
@@ -189,6 +207,72 @@ fn play<I: Index>(
     });
 }
 
+/// Mines the positions in each way.
+fn mine(atoms: &Atoms, states: &[Vec<u64>]) {
+    let flat: Vec<u64> = states.iter().flatten().copied().collect();
+    let words = states[0].len();
+    let columns = transpose(&flat, words, 64 * words);
+    let mut relations = genconf::relations(&atoms.features, &columns);
+    genconf::shuffle(&mut relations, &mut Pcg64::seed_from_u64(9));
+    let support = states.len() as u32 / 10;
+    let budget = genconf::Budget { length: 4, configurations: 10_000_000, ..genconf::Budget::default() };
+    let settings =
+        |backend, test| genconf::Settings { backend, test, budget: budget.clone(), ..genconf::Settings::new(support) };
+    let test = Some(genconf::SequentialTest::default());
+    for (name, settings) in [
+        ("level by level", settings(Backend::Ordered, None)),
+        ("depth first", settings(Backend::Eclat, None)),
+        ("depth first by losses", settings(Backend::Diffsets, None)),
+        ("depth first with the sequential test", settings(Backend::Eclat, test)),
+    ] {
+        let clock = seconds();
+        let mined = genconf::mine(&relations, &settings);
+        let time = seconds() - clock;
+        println!(
+            "  {} relations in {} positions, support {support}, {name}: {} configurations, {:.2} s, {:.2} billion words, \
+             {:.1} GB/s{}",
+            relations.len(),
+            states.len(),
+            mined.configurations.len(),
+            time,
+            mined.words as f64 / 1e9,
+            mined.words as f64 * 16.0 / time / 1e9,
+            mined.stopped.map_or(String::new(), |reason| format!("; stopped: {reason}")),
+        );
+    }
+}
+
+/// The pairs of indices that two instances of one orbit have in the positions, as a sparse table.
+fn real_pairs(atoms: &Atoms, orbits: &[Orbit], states: &[Vec<u64>]) {
+    let apart = |orbit: &&Orbit| {
+        let first = &orbit.instances[0];
+        orbit.instances.iter().any(|other| other.atoms.iter().all(|atom| !first.atoms.contains(atom)))
+    };
+    let Some(orbit) = orbits.iter().filter(apart).max_by_key(|orbit| orbit.canonical.len().min(6_561)) else { return };
+    let first = &orbit.instances[0];
+    let apart = |other: &&Instance| other.atoms.iter().all(|atom| !first.atoms.contains(atom));
+    let other = orbit.instances.iter().find(apart).expect("there is one");
+    let mut counts: std::collections::BTreeMap<(u32, u32), u32> = Default::default();
+    for state in states {
+        let index = |instance: &Instance| instance.index(&atoms.features, state) as u32;
+        *counts.entry((index(first), index(other))).or_default() += 1;
+    }
+    let entries: Vec<Entry<i16>> = counts.iter().filter(|(_, count)| **count > 1).map(|(&pair, _)| (pair, 1)).collect();
+    let clock = seconds();
+    let size = orbit.canonical.len() as u32;
+    match Displaced::new(size, size, &entries, 1 << 24) {
+        Ok(table) => println!(
+            "  two of {:?}, seen together twice or more: {} pairs of {size} x {size}, {} slots, load {:.3}, built in {:.3} s",
+            orbit.kind,
+            entries.len(),
+            table.n_slots(),
+            table.load(),
+            seconds() - clock,
+        ),
+        Err(reason) => println!("  two of {:?}: {reason}", orbit.kind),
+    }
+}
+
 /// As many pairs as Buro's large patterns have, looked up in a random order; half of the questions have an answer.
 fn sparse_tables() {
     let n = 6561u32;
@@ -203,11 +287,11 @@ fn sparse_tables() {
             pairs.insert((index(&mut rng), index(&mut rng)));
         }
         let entries: Vec<Entry<i16>> = pairs.iter().map(|&pair| (pair, 1)).collect();
-        let clock = Instant::now();
+        let clock = seconds();
         let displaced = Displaced::new(n, n, &entries, 1 << 24).expect("it fits");
-        let (displaced_s, clock) = (clock.elapsed().as_secs_f64(), Instant::now());
+        let (displaced_s, clock) = (seconds() - clock, seconds());
         let hashed = Hashed::new(n, n, &entries, 1 << 24).expect("it fits");
-        let hashed_s = clock.elapsed().as_secs_f64();
+        let hashed_s = seconds() - clock;
         let questions: Vec<(u32, u32)> = (0..1 << 20)
             .map(|_| {
                 if rng.random_bool(0.5) {
@@ -218,11 +302,11 @@ fn sparse_tables() {
             })
             .collect();
         let rate = |get: &dyn Fn(u32, u32) -> Option<i16>| {
-            let (clock, mut sum) = (Instant::now(), 0i64);
+            let (clock, mut sum) = (seconds(), 0i64);
             for _ in 0..16 {
                 questions.iter().for_each(|&(first, second)| sum += i64::from(get(first, second).unwrap_or(0)));
             }
-            (16.0 * questions.len() as f64 / clock.elapsed().as_secs_f64() / 1e6, sum)
+            (16.0 * questions.len() as f64 / (seconds() - clock) / 1e6, sum)
         };
         let (displaced_rate, one) = rate(&|first, second| displaced.get(first, second));
         let (hashed_rate, other) = rate(&|first, second| hashed.get(first, second));

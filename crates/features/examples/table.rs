@@ -1,70 +1,183 @@
-//! The table of `docs/features.md`: features of games, one row each.
+//! The tables of `docs/features.md`: the features of games, one row each.
 //!
-//! `cargo run --release -p features --example table -- games/tic-tac-toe games/othello`
+//! ```text
+//! cargo run --release -p features --example table                       the 33 games of the thesis, in default mode
+//! cargo run --release -p features --example table -- --mode thesis      the same, as the thesis makes them
+//! cargo run --release -p features --example table -- --list hanoi       the chosen features of a game
+//! ```
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stdout)]
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use features::construct::{Settings, construct};
+use features::compile::{budget, compile};
+use features::construct::{FeatureSet, Mode, Settings, construct};
+use features::evaluate::{bulk, incremental};
+use features::feature::Feature;
 use features::game::Game;
-use features::positions::{self, collect};
+use features::positions::{self, Positions, collect};
+use machine::RoleId;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// The games of the thesis: our name, what it generated, how many were different and how many were selected (none where it
+/// gave up), seconds of generation and selection, and milliseconds per state.
+#[rustfmt::skip]
+const THESIS: [(&str, u32, u32, Option<u32>, f64, f64); 33] = [
+    ("beatmania", 155, 79, Some(23), 1.24, 0.25),
+    ("hanoi", 7, 7, Some(3), 0.02, 0.0),
+    ("knightmove", 14, 14, Some(6), 0.72, 0.11),
+    ("mummy-maze", 1010, 553, Some(7), 111.31, 2.05),
+    ("othello", 90, 60, Some(3), 25.81, 0.13),
+    ("pancakes", 386, 325, Some(10), 1.46, 0.09),
+    ("pentago", 20, 12, Some(1), 0.44, 0.0),
+    ("quarto", 17, 12, Some(3), 0.17, 0.02),
+    ("asteroids", 455, 274, Some(138), 16.14, 3.83),
+    ("blocker", 8510, 1964, Some(154), 109.36, 18.41),
+    ("bomberman", 3072, 1171, Some(122), 885.44, 17.36),
+    ("breakthrough", 14128, 4730, Some(133), 218.21, 8.92),
+    ("checkers-ggp", 5271, 2756, Some(632), 310.01, 21.16),
+    ("chinese-checkers", 48, 42, Some(25), 6.40, 1.94),
+    ("circle-solitaire", 243, 148, Some(123), 60.25, 19.45),
+    ("connect-four", 803, 273, Some(141), 45.57, 13.12),
+    ("crisscross", 953, 452, Some(122), 11.98, 2.75),
+    ("crossers3", 12330, 2871, Some(122), 121.99, 19.68),
+    ("eight-puzzle", 118016, 30184, Some(144), 542.35, 3.43),
+    ("ghostmaze", 9455, 3963, Some(78), 817.15, 19.71),
+    ("hallway", 1763, 630, Some(93), 161.86, 17.73),
+    ("incredible", 238, 129, Some(58), 3.22, 0.82),
+    ("merrills", 43467, 13411, Some(189), 1281.16, 14.44),
+    ("pacman", 25634, 10541, Some(137), 1648.22, 14.87),
+    ("peg", 1591, 672, Some(20), 53.60, 0.69),
+    ("racetrack-corridor", 1454, 649, Some(168), 32.98, 6.28),
+    ("tic-tac-toe", 640, 254, Some(151), 7.29, 1.95),
+    ("tic-tic-toe", 10831, 2838, Some(219), 95.14, 4.57),
+    ("wallmaze", 45778, 20308, Some(29), 737.13, 2.67),
+    ("blobwars", 391214, 111598, None, 1414.20, 0.0),
+    ("endgame", 276769, 100317, None, 7736.25, 0.0),
+    ("minichess", 284338, 104659, None, 2610.22, 0.0),
+    ("skirmish", 350321, 137335, None, 5832.62, 0.0),
+];
 
 fn main() {
-    let verbose = std::env::var("VERBOSE").is_ok();
-    println!(
-        "| game | positions | generated | different | chosen | significant | seconds: game, positions, features |"
-    );
-    println!("|---|---|---|---|---|---|---|");
-    for folder in std::env::args().skip(1) {
-        let path = format!("{folder}/rules.kif");
-        let name = folder.rsplit('/').next().unwrap_or(&folder).to_owned();
-        let Ok(text) = std::fs::read(&path) else { continue };
-        let start = Instant::now();
-        let program = gdl::read(&path, &text).program;
-        let game = match Game::new(program, 1) {
-            Ok(game) => game,
-            Err(why) => {
-                println!("| {name} | no network: {why} |");
-                continue;
-            }
-        };
-        let for_game = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let collected = collect(&game, &positions::Settings::default(), &mut |_| true);
-        let for_positions = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        let set = match construct(&game, &collected.positions, &Settings::default(), &mut |_| true) {
-            Ok(set) => set,
-            Err(why) => {
-                println!("| {name} | {why} |");
-                continue;
-            }
-        };
-        let for_features = start.elapsed().as_secs_f64();
-        let n_significant = set.features.iter().filter(|selected| selected.significant).count();
-        println!(
-            "| {name} | {} | {} | {} | {} | {n_significant} | {for_game:.1}, {for_positions:.1}, {for_features:.1} |",
-            collected.positions.len(),
-            set.n_generated,
-            set.n_unique,
-            set.features.len(),
-        );
-        if verbose {
-            for selected in &set.features {
-                let shown = selected.feature.display(&game.program.symbols).to_string();
-                let text = selected.sentence.clone().unwrap_or(shown);
-                println!(
-                    "    {:+.3} z {:+.1}{} gain {:.4} {:?} cost {:.1} {text}",
-                    selected.held_out.correlation,
-                    selected.held_out.z,
-                    if selected.significant { "*" } else { "" },
-                    selected.gain,
-                    selected.origin,
-                    selected.cost,
-                );
-            }
-            println!("    {:?} {:?}", set.counts, set.stopped);
+    let (mut mode, mut list, mut names) = (Mode::Default, false, Vec::new());
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--mode" => mode = if arguments.next().as_deref() == Some("thesis") { Mode::Thesis } else { Mode::Default },
+            "--list" => list = true,
+            _ => names.push(argument),
         }
     }
+    if names.is_empty() {
+        names = THESIS.iter().map(|row| row.0.to_owned()).collect();
+    }
+    println!(
+        "| game | thesis: generated / unique / selected | s | µs | generated / unique / chosen | significant | s | µs in search | states/s in bulk |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for name in names {
+        match row(&name, mode, list) {
+            Ok(row) => println!("{row}"),
+            Err(why) => println!("| {name} | | | | {why} |"),
+        }
+    }
+}
+
+fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
+    let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read(&path).map_err(|why| why.to_string())?;
+    let start = Instant::now();
+    let game = Game::new(gdl::read(&path, &text).program, 1)?;
+    let settings = match mode {
+        Mode::Default => positions::Settings::default(),
+        // Random play alone.
+        Mode::Thesis => positions::Settings { levels: 1, ..positions::Settings::default() },
+    };
+    let collected = collect(&game, &settings, &mut |_| true);
+    let settings = Settings { mode, threads: 2, ..Settings::default() };
+    let set = construct(&game, &collected.positions, &settings, &mut |_| true)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if list {
+        print(&game, &set);
+    }
+    let (search, bulk) = cost(&game, &set, &collected.positions)?;
+    let thesis = THESIS.iter().find(|row| row.0 == name).map_or("| | |".to_owned(), |row| {
+        let selected = row.3.map_or("gave up".to_owned(), |selected| selected.to_string());
+        let cost = row.3.map_or(String::new(), |_| format!("{:.0}", row.5 * 1000.0));
+        format!("{} / {} / {selected} | {:.1} | {cost}", row.1, row.2, row.4)
+    });
+    let n_significant = set.features.iter().filter(|selected| selected.significant).count();
+    Ok(format!(
+        "| {name} | {thesis} | {} / {} / {} | {n_significant} | {seconds:.1} | {search:.1} | {bulk:.0} |",
+        set.n_generated,
+        set.n_unique,
+        set.features.len(),
+    ))
+}
+
+fn print(game: &Game, set: &FeatureSet) {
+    for selected in &set.features {
+        let shown = selected.feature.display(&game.program.symbols).to_string();
+        println!(
+            "{:+.3}{} {:?} {}",
+            selected.held_out.correlation,
+            if selected.significant { "*" } else { " " },
+            selected.origin,
+            selected.sentence.clone().unwrap_or(shown),
+        );
+    }
+    println!("{:?} {:?}", set.counts, set.stopped);
+}
+
+/// What the chosen features cost: microseconds for a state in search beyond the game itself, and states per second in bulk.
+fn cost(game: &Game, set: &FeatureSet, positions: &Positions) -> Result<(f64, f64), String> {
+    let features: Vec<Feature> = set.features.iter().map(|selected| selected.feature.clone()).collect();
+    let compiled = compile(game, &features, &budget())?;
+    let states: Vec<Vec<u64>> =
+        (0..positions.len().min(20_000)).map(|at| compiled.views.state(positions.state(at))).collect();
+    // In search: random matches, each move made and taken back and made again.
+    let mut values = incremental::Values::new(incremental::Compiled::new(&compiled.sums));
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let (mut moves, mut n, mut check) = (Vec::new(), 0u32, 0i64);
+    let start_state = values.machine().bits().to_vec();
+    let start = Instant::now();
+    while n < 2_000 || (n < 200_000 && start.elapsed().as_secs_f64() < 1.0) {
+        let roles = 0..game.universe.roles.len() as u32;
+        let mut joint = Vec::new();
+        for role in roles {
+            moves.clear();
+            values.machine().legal_moves(RoleId(role), &mut moves);
+            if !moves.is_empty() {
+                joint.push(moves[random.random_range(0..moves.len())]);
+            }
+        }
+        if values.machine().terminal() || joint.len() < game.universe.roles.len() {
+            values.jump(&start_state);
+            n += 1;
+            continue;
+        }
+        values.make(&joint);
+        values.unmake();
+        values.make(&joint);
+        check += values.values().iter().map(|&value| i64::from(value)).sum::<i64>();
+        n += 3;
+    }
+    let search = start.elapsed().as_secs_f64() * 1e6 / f64::from(n);
+    // In bulk.
+    let mut bulk = bulk::Bulk::new(Arc::new(bulk::Compiled::new(&compiled.sums)));
+    let states: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
+    let (mut n, mut all) = (0, Vec::new());
+    let start = Instant::now();
+    while start.elapsed().as_secs_f64() < 0.5 {
+        all.clear();
+        bulk.values(&states, &mut all);
+        n += states.len();
+    }
+    let rate = n as f64 / start.elapsed().as_secs_f64();
+    if check == i64::MIN {
+        println!("{check}");
+    }
+    Ok((search, rate))
 }

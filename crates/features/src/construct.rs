@@ -259,8 +259,14 @@ impl Construction<'_> {
             self.propose(feature, Origin::Mined, None, None);
         }
         self.set.n_unique += structure.features.len() + mined.len();
-        // Step 4. The best of them.
+        // Step 4. The best of them. What says little by itself is looked at only where there is little else.
         progress(Progress { stage: "selection", done: 0, of: 0 });
+        let tells = |proposal: &Proposal| self.labels.measure(&proposal.values).z.abs() >= MIN_DEVIATIONS;
+        let telling: Vec<bool> = self.proposals.iter().map(tells).collect();
+        if telling.iter().filter(|&&tells| tells).count() >= self.settings.select.max_features {
+            let mut telling = telling.into_iter();
+            self.proposals.retain(|_| telling.next() == Some(true));
+        }
         let candidates: Vec<Candidate> = self
             .proposals
             .iter()
@@ -371,6 +377,9 @@ impl Construction<'_> {
 
 /// How far configurations are believed: each is about a few places only, so that what looks good is often chance.
 const MINED_PRIOR: f64 = 0.3;
+
+/// How many standard errors from 0 a feature's correlation with the result should be.
+const MIN_DEVIATIONS: f64 = 2.5;
 
 /// Columns that note what features cost.
 struct Measured<'a> {

@@ -5,9 +5,11 @@
 //! transformation (`logic`), from the analysis (`structural`) and from positions by mining (`pattern`), are selected
 //! by evidence from played positions (`positions`, `select`), and are compiled to run.
 
+pub mod bindings;
 pub mod columns;
 pub mod compile;
 pub mod construct;
+pub mod english;
 pub mod evaluate;
 pub mod feature;
 pub mod formula;

@@ -431,13 +431,7 @@ pub struct Analysis {
 /// Analyses a game. What is found does not depend on names and order, and is told in the names of the rules.
 pub fn analyze(program: &Program, settings: &Settings) -> Result<Analysis, String> {
     let canonical = canonical(program, settings.graph);
-    let mut respelled = canonical.program.clone();
-    let symbols = &canonical.program.symbols;
-    for symbol in symbols.ids().filter(|&symbol| !Symbols::is_keyword(symbol) && !symbols.name(symbol).starts_with('?'))
-    {
-        respelled.symbols.respell(symbol, program.symbols.name(canonical.original(symbol)));
-    }
-    analyze_form(&canonical, &Arc::new(respelled), settings)
+    analyze_form(&canonical, &Arc::new(canonical.respelled(program)), settings)
 }
 
 /// Analyses a game in its canonical form, told in canonical names: equal for all scrambled forms of a game.

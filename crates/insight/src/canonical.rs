@@ -120,6 +120,17 @@ impl Canonical {
         self.originals.get(&symbol).copied().unwrap_or(symbol)
     }
 
+    /// The canonical program, with names that are shown as the original has them.
+    pub fn respelled(&self, original: &Program) -> Program {
+        let mut program = self.program.clone();
+        let symbols = &self.program.symbols;
+        let is_name = |&symbol: &SymbolId| !Symbols::is_keyword(symbol) && !symbols.name(symbol).starts_with('?');
+        for symbol in symbols.ids().filter(is_name) {
+            program.symbols.respell(symbol, original.symbols.name(self.original(symbol)));
+        }
+        program
+    }
+
     /// Permutations of the original's names that give the same rules again; they generate all that do. Names that stay as
     /// they are are not listed.
     pub fn symmetries(&self) -> &[BTreeMap<SymbolId, SymbolId>] {

@@ -3,6 +3,7 @@
 mod command;
 mod library;
 mod memory;
+mod picture;
 mod rules;
 mod view;
 

@@ -112,6 +112,12 @@ impl View {
         args.fold(template.clone(), |text, (number, &arg)| text.replace(&format!("{{{number}}}"), &text_of(&tree, arg)))
     }
 
+    /// Where a fluent is drawn, if it is one of a board's.
+    pub(crate) fn place(&self, fluent: &str) -> Option<Place> {
+        let boards = self.board.iter().enumerate();
+        boards.filter_map(|(index, board)| Some(Place { board: index, ..board.place(fluent)? })).next()
+    }
+
     /// All boards and counters of a state as text.
     pub(crate) fn draw(&self, fluents: &[String]) -> String {
         let mut text = String::new();
@@ -140,7 +146,44 @@ impl View {
     }
 }
 
+/// Where a fluent is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// The board's number.
+    pub(crate) board: usize,
+    /// To the right and down, in units of a cell.
+    pub(crate) at: (f64, f64),
+    /// What people call the place: its column and row.
+    pub(crate) column_and_row: (String, String),
+    /// What is drawn there; nothing for an empty place.
+    pub(crate) glyph: Option<String>,
+}
+
 impl Board {
+    fn place(&self, fluent: &str) -> Option<Place> {
+        let mut found = Pattern::new(&self.fluent).matches(fluent)?;
+        let piece = found.remove("?piece").unwrap_or_default();
+        let glyph = (Some(&piece) != self.blank.as_ref()).then(|| self.glyph(&piece));
+        let index = |names: &[String], name: &str| names.iter().position(|other| other == name);
+        let (at, column_and_row) = match self.shape {
+            Shape::Graph => {
+                let node = found.remove("?node")?;
+                let [x, y] = *self.nodes.get(&node)?;
+                // A unit square is drawn as wide as its nodes need.
+                let side = (2.0 * (self.nodes.len() as f64).sqrt()).max(3.0);
+                ((x * side, (1.0 - y) * side), (node, String::new()))
+            }
+            Shape::Grid | Shape::Hex => {
+                let (column, row) = (found.remove("?col")?, found.remove("?row")?);
+                let (x, y) = (index(&self.columns, &column)? as f64, index(&self.rows, &row)? as f64);
+                let down = self.rows.len() as f64 - 1.0 - y;
+                let at = if self.shape == Shape::Hex { (x + y / 2.0, down * 0.87) } else { (x, down) };
+                (at, (column, row))
+            }
+        };
+        Some(Place { board: 0, at, column_and_row, glyph })
+    }
+
     /// The board as lines of text, with the names of columns and rows.
     fn draw(&self, fluents: &[String]) -> String {
         let pattern = Pattern::new(&self.fluent);

@@ -82,12 +82,23 @@ fn commands(body: &str) -> Vec<(String, String)> {
 fn run(command: &str, folder: &Path) -> String {
     let arguments = command.strip_prefix("senet ").expect("the manual runs nothing else");
     let output = Command::new(env!("CARGO_BIN_EXE_senet"))
-        .args(arguments.split_whitespace())
+        .args(words(arguments))
         .current_dir(folder)
         .output()
         .expect("the program runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     text(output.stderr) + &text(output.stdout)
+}
+
+/// The words of a command line; what stands between single quotes is one.
+fn words(line: &str) -> Vec<String> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(index, part)| match index % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        })
+        .collect()
 }
 
 fn lines_match(expected: &[&str], found: &[&str]) -> bool {

@@ -4,6 +4,7 @@
 //! the call returns, so a process may be killed at any moment. The file carries a version; an older one is brought up
 //! to date when it is opened, a newer one is refused.
 
+mod positions;
 mod schema;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use std::time::Duration;
 use std::{env, fmt, fs};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+
+pub use positions::{Kept, PositionsKey};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -86,6 +89,8 @@ pub enum StoreError {
     },
     /// The folder of the file can't be made.
     Folder(PathBuf, std::io::Error),
+    /// A file beside the memory can't be read or written.
+    File(PathBuf, std::io::Error),
     /// There is no home folder, so nobody knows where the file should be.
     Homeless,
     /// A row holds something that this program does not write.
@@ -107,6 +112,7 @@ impl fmt::Display for StoreError {
                 path.display()
             ),
             StoreError::Folder(path, error) => write!(f, "can't make the folder `{}`: {error}", path.display()),
+            StoreError::File(path, error) => write!(f, "can't use the file `{}`: {error}", path.display()),
             StoreError::Homeless => write!(f, "there is no home folder to keep the memory in; name a file instead"),
             StoreError::Damaged(what) => write!(f, "the memory file is damaged: {what}"),
             StoreError::Sql(error) => write!(f, "the memory file can't be used: {error}"),
@@ -118,7 +124,7 @@ impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StoreError::Sql(error) => Some(error),
-            StoreError::Folder(_, error) => Some(error),
+            StoreError::Folder(_, error) | StoreError::File(_, error) => Some(error),
             _ => None,
         }
     }
@@ -133,6 +139,8 @@ impl From<rusqlite::Error> for StoreError {
 /// The open memory.
 pub struct Store {
     connection: Connection,
+    /// Where larger things are kept; a memory that ends with the process has no such place.
+    folder: Option<PathBuf>,
 }
 
 impl Store {
@@ -154,12 +162,13 @@ impl Store {
             fs::create_dir_all(folder).map_err(|error| StoreError::Folder(folder.to_owned(), error))?;
         }
         let connection = Connection::open(path)?;
-        Store::set_up(connection, path).map_err(|error| match error {
+        let store = Store::set_up(connection, path).map_err(|error| match error {
             StoreError::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
                 StoreError::NoDatabase(path.to_owned())
             }
             other => other,
-        })
+        })?;
+        Ok(Store { folder: Some(positions::folder(path)), ..store })
     }
 
     /// A memory that ends with the process.
@@ -174,7 +183,7 @@ impl Store {
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         schema::migrate(&mut connection, path)?;
-        Ok(Store { connection })
+        Ok(Store { connection, folder: None })
     }
 
     /// Keeps a game, unless one with the same fingerprint is there already.
@@ -289,6 +298,8 @@ impl Store {
             transaction.execute(taken, [bytes(old), bytes(game.fingerprint)])?;
         }
         transaction.execute("DELETE FROM keys WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
+        // Positions are told in the names of the canonical form.
+        transaction.execute("DELETE FROM positions WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
         transaction.execute(
             "UPDATE games SET fingerprint = ?2, canonical = ?3, sketch = ?4, version = ?5 WHERE fingerprint IN (?1, ?2)",
             params![
@@ -304,11 +315,12 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a game, and says whether it was there.
+    /// Forgets a game with its positions, and says whether it was there.
     pub fn forget(&mut self, fingerprint: u128) -> Result<bool, StoreError> {
         let transaction = self.write()?;
         let n_deleted = transaction.execute("DELETE FROM games WHERE fingerprint = ?1", [bytes(fingerprint)])?;
         transaction.commit()?;
+        self.sweep_positions()?;
         Ok(n_deleted > 0)
     }
 

@@ -10,7 +10,8 @@ use super::StoreError;
 const APPLICATION: i32 = 0x5365_6e74;
 
 /// The steps from each version of the format to the next. Never change one that was released; add another.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE games (
         fingerprint BLOB PRIMARY KEY NOT NULL,
         name TEXT NOT NULL,
@@ -30,7 +31,19 @@ const MIGRATIONS: &[&str] = &["
     ) WITHOUT ROWID;
     CREATE INDEX keys_by_game ON keys (game);
     CREATE TABLE notes (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE positions (
+        game BLOB NOT NULL REFERENCES games (fingerprint) ON DELETE CASCADE ON UPDATE CASCADE,
+        seed INTEGER NOT NULL,
+        settings INTEGER NOT NULL,
+        file TEXT NOT NULL,
+        n_positions INTEGER NOT NULL,
+        kept_at INTEGER NOT NULL,
+        PRIMARY KEY (game, seed, settings)
+    ) WITHOUT ROWID;
+",
+];
 
 /// Refuses the database of another program, before anything is written to it.
 pub(super) fn check_owner(connection: &Connection, path: &Path) -> Result<(), StoreError> {

@@ -164,3 +164,86 @@ fn a_kill_loses_nothing_that_was_said_to_be_written() {
         assert_eq!(store.remember(&example(u64::MAX)).expect("written"), Remembered::New);
     }
 }
+
+fn key(game: u64, seed: u64) -> PositionsKey {
+    PositionsKey { game: example(game).fingerprint, seed, settings: 0xffff_0000_ffff_0000 }
+}
+
+/// The names of the files with positions beside a memory.
+fn files(memory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(positions::folder(memory)).map(|entries| entries.flatten().collect::<Vec<_>>());
+    let mut names: Vec<String> =
+        entries.unwrap_or_default().iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn positions_are_kept_and_go_with_their_game() {
+    let folder = Folder::new("positions");
+    let path = folder.0.join("memory.db");
+    let mut store = Store::open(&path).expect("made");
+    store.remember_all(&[example(1), example(2)]).expect("written");
+    assert_eq!(store.positions(key(1, 5)).expect("read"), None);
+    store.keep_positions(key(1, 5), 3, b"abc", 7).expect("written");
+    store.keep_positions(key(1, 6), 2, b"de", 8).expect("written");
+    store.keep_positions(key(2, 5), 2, b"fg", 9).expect("written");
+    // A game that nobody remembers has none.
+    store.keep_positions(key(3, 5), 1, b"x", 9).expect("nothing to write");
+    assert_eq!((store.positions(key(3, 5)).expect("read"), files(&path).len()), (None, 3));
+    drop(store);
+    let mut store = Store::open(&path).expect("still there");
+    assert_eq!(store.positions(key(1, 5)).expect("read").as_deref(), Some(b"abc".as_slice()));
+    assert_eq!(store.positions(PositionsKey { settings: 1, ..key(1, 5) }).expect("read"), None);
+    let kept: Vec<(u64, u64)> =
+        store.kept().expect("read").iter().map(|kept| (kept.key.seed, kept.n_positions)).collect();
+    assert_eq!(kept, [(5, 3), (6, 2), (5, 2)]);
+    // New ones take the place of old ones, and the old file goes.
+    store.keep_positions(key(1, 5), 4, b"abcd", 10).expect("written");
+    assert_eq!(store.positions(key(1, 5)).expect("read").as_deref(), Some(b"abcd".as_slice()));
+    assert_eq!(files(&path).len(), 3);
+    // Forgetting a game takes its files, too, and another version of the canonical form makes them worthless.
+    assert!(store.forget(example(1).fingerprint).expect("written"));
+    assert_eq!((store.positions(key(1, 6)).expect("read"), files(&path).len()), (None, 1));
+    store.replace(example(2).fingerprint, &Game { fingerprint: 99, ..example(2) }).expect("written");
+    assert_eq!(store.kept().expect("read"), []);
+}
+
+#[test]
+fn lost_and_abandoned_files_do_no_harm() {
+    let folder = Folder::new("lost");
+    let path = folder.0.join("memory.db");
+    let mut store = Store::open(&path).expect("made");
+    store.remember(&example(1)).expect("written");
+    store.keep_positions(key(1, 5), 3, b"abc", 7).expect("written");
+    let place = positions::folder(&path);
+    files(&path).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
+    assert_eq!(store.positions(key(1, 5)).expect("no error"), None);
+    // What a killed process left: a complete file without a row goes, one that may still be written stays.
+    fs::write(place.join("0-0.positions"), "x").expect("written");
+    fs::write(place.join("0-0.positions-1.unfinished"), "x").expect("written");
+    fs::write(place.join("letter.txt"), "x").expect("written");
+    store.keep_positions(key(1, 5), 3, b"abc", 7).expect("written");
+    let left = files(&path);
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(!left.contains(&"0-0.positions".to_owned()) && left.contains(&"letter.txt".to_owned()), "{left:?}");
+    // A memory without a file keeps none.
+    let mut passing = Store::in_memory().expect("memory is enough");
+    passing.remember(&example(1)).expect("written");
+    passing.keep_positions(key(1, 5), 3, b"abc", 7).expect("nothing is written");
+    assert_eq!(passing.positions(key(1, 5)).expect("read"), None);
+}
+
+#[test]
+fn a_memory_of_the_first_version_gets_its_new_table() {
+    let folder = Folder::new("older");
+    let path = folder.0.join("memory.db");
+    drop(Store::open(&path).expect("made"));
+    let older = Connection::open(&path).expect("opened");
+    older.execute_batch("DROP TABLE positions; PRAGMA user_version = 1").expect("changed");
+    drop(older);
+    let mut store = Store::open(&path).expect("brought up to date");
+    store.remember(&example(1)).expect("written");
+    store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
+    assert_eq!(store.kept().expect("read").len(), 1);
+}

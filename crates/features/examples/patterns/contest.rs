@@ -156,7 +156,7 @@ impl<'a> Player<'a> {
     /// Plays one match of mixed strength and returns the state with so many markers, if it is met before the end.
     fn play(&mut self, values: &[f64], markers: usize, rng: &mut Pcg64Mcg) -> Option<Box<[u64]>> {
         self.restart();
-        let skill = [(); 2].map(|()| [0.0, 0.5, 0.8, 0.95][rng.random_range(0..4)]);
+        let skill = [(); 2].map(|()| [0.5, 0.8, 0.9, 1.0][rng.random_range(0..4)]);
         let opening = rng.random_range(2..16);
         let mut joints = Vec::new();
         let mut ply = 0;
@@ -254,7 +254,7 @@ pub(crate) fn crude_values(contest: &Contest, seed: u64, threads: usize) -> Vec<
     let positions = Positions::new(n_fluents, states.iter().copied());
     let single: Patterns = (0..n_fluents as u32).map(|fluent| [Literal::of(fluent)]).collect();
     let chosen: Vec<u32> = (0..n_fluents as u32).collect();
-    let rows = Incidence::of(&single, &chosen, &positions);
+    let rows = Incidence::of(&single, &chosen, &positions, threads);
     refit::ridge(&rows, &labels, &refit::Settings { threads, ..refit::Settings::default() }).weights
 }
 

@@ -9,14 +9,18 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod contest;
+mod matching;
 
 use std::time::Instant;
 
 use contest::{Contest, Labelled};
 use features::pattern::frequency::{self, Incidence, Positions};
-use features::pattern::set::Patterns;
+
+use features::pattern::set::{Literal, Patterns};
+use features::pattern::symmetric::{self, Image};
 use features::pattern::unfold::{self, Unfolder};
 use features::pattern::{forward, refit, seeds};
+use insight::symmetry::Action;
 
 struct Arguments {
     rules: String,
@@ -29,12 +33,16 @@ struct Arguments {
     candidates: usize,
     /// Conjunctions that regressing a condition may give.
     regressions: usize,
-    thresholds: Vec<f64>,
-    limit: usize,
+    /// How many patterns are selected and fitted.
+    sizes: Vec<usize>,
     threads: usize,
     seed: u64,
     /// Where labelled positions are kept.
     stored: Option<String>,
+    /// Selects single patterns among all images of the positions, not orbits.
+    direct: bool,
+    /// With how many patterns matching is measured.
+    matched: usize,
     json: bool,
 }
 
@@ -46,11 +54,12 @@ fn arguments() -> Arguments {
         test: 6_000,
         candidates: 8_600_000,
         regressions: 40,
-        thresholds: vec![0.01, 5e-3, 2.5e-3, 1.25e-3, 5e-4, 1.25e-4],
-        limit: usize::MAX,
+        sizes: vec![4_000, 8_000, 16_000, 32_000, 64_000, 126_000],
         threads: 2,
         seed: 1,
         stored: None,
+        direct: false,
+        matched: 100_000,
         json: false,
     };
     let mut given = std::env::args().skip(1);
@@ -63,13 +72,12 @@ fn arguments() -> Arguments {
             "--test" => arguments.test = number(value()),
             "--candidates" => arguments.candidates = number(value()),
             "--regressions" => arguments.regressions = number(value()),
-            "--thresholds" => {
-                arguments.thresholds = value().split(',').map(|text| text.parse().expect("a number")).collect();
-            }
-            "--limit" => arguments.limit = number(value()),
+            "--sizes" => arguments.sizes = value().split(',').map(|text| number(text.to_owned())).collect(),
             "--threads" => arguments.threads = number(value()),
             "--seed" => arguments.seed = number(value()) as u64,
             "--stored" => arguments.stored = Some(value()),
+            "--direct" => arguments.direct = true,
+            "--matched" => arguments.matched = number(value()),
             "--json" => arguments.json = true,
             _ => arguments.rules = argument,
         }
@@ -98,7 +106,7 @@ impl Stages {
 }
 
 /// Processor time of this process, where the system tells.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
@@ -134,7 +142,7 @@ fn positions(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> V
 fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> Patterns {
     let ground = contest.game.circuit.ground.as_ref().expect("the ground rules are kept");
     let groups = unfold::proved_groups(&contest.game.structure, &contest.game.circuit);
-    let budget = unfold::Budget { work: 20_000_000, ..unfold::Budget::default() };
+    let budget = unfold::Budget { work: 500_000_000, ..unfold::Budget::default() };
     let mut unfolder = Unfolder::new(ground, &contest.game.circuit.network, groups, budget);
     let budget = seeds::Budget {
         candidates: arguments.candidates,
@@ -144,81 +152,157 @@ fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> 
     let say = |patterns: &Patterns, what: &str, all: bool| {
         eprintln!("{} {what}{}", patterns.len(), if all { "" } else { ", cut short" });
     };
-    let mut patterns = seeds::conditions(&mut unfolder, ground, &budget);
-    say(&patterns, "conditions", true);
-    let n = patterns.len();
-    if arguments.regressions > 0 {
-        let all = seeds::regress(&mut unfolder, &mut patterns, &budget);
-        say(&patterns, "with regressions", all);
-    }
-    let all = seeds::join(&unfolder, &mut patterns, n, &budget);
+    let (n_whole, mut patterns) = seeds::conditions(&mut unfolder, ground, &budget);
+    eprintln!("{n_whole} conditions, {} with parts", patterns.len());
+    let all = seeds::join(&unfolder, &mut patterns, 0..n_whole, n_whole, &budget);
     say(&patterns, "with joins of conditions", all);
-    let all = seeds::join(&unfolder, &mut patterns, usize::MAX, &budget);
-    say(&patterns, "with further joins", all);
+    let from = patterns.len();
+    let all = seeds::regress(&mut unfolder, &mut patterns, n_whole, &budget);
+    say(&patterns, "with regressions", all);
+    let to = patterns.len();
+    let all = seeds::join(&unfolder, &mut patterns, from..to, n_whole, &budget);
+    say(&patterns, "with joins of both", all);
     stages.end("candidates");
     patterns
 }
 
+/// What is selected from: columns of a matrix, each an orbit of patterns, or a single one.
+struct Candidates {
+    orbits: Vec<Vec<(Box<[Literal]>, i8)>>,
+    /// In which share of the positions a member of each orbit matches.
+    frequencies: Vec<f64>,
+    rows: Incidence,
+}
+
+impl Candidates {
+    fn n_patterns(&self, chosen: &[u32]) -> usize {
+        chosen.iter().map(|&column| self.orbits[column as usize].len()).sum()
+    }
+}
+
 fn main() {
     let arguments = arguments();
+    let threads = arguments.threads;
     let mut stages = Stages::new();
     let contest = Contest::new(&arguments.rules, arguments.seed);
     eprintln!("{} symmetries, {} cells", contest.actions.len(), contest.n_cells);
     stages.end("analysis");
     // Step 1. Positions.
     let positions = positions(&contest, &arguments, &mut stages);
+    if arguments.candidates == 0 {
+        return;
+    }
     let (test, train) = positions.split_at(arguments.test.min(positions.len() / 2));
     let train = &train[..arguments.positions.min(train.len())];
-    let (states, labels) = contest.expand(train);
-    let (test_states, test_labels) = contest.expand(test);
-    let spread = |labels: &[f64]| (labels.iter().map(|label| label * label).sum::<f64>() / labels.len() as f64).sqrt();
-    eprintln!("{} training positions, {} for tests", states.len(), test_states.len());
-    eprintln!("labels spread {:.2} and {:.2}", spread(&labels), spread(&test_labels));
     let n_fluents = contest.game.circuit.network.fluents.len();
+    let (states, labels) = contest.expand(train);
+    let spread = (labels.iter().map(|label| label * label).sum::<f64>() / labels.len() as f64).sqrt();
+    eprintln!("{} training positions, {} for tests before symmetry", states.len(), test.len());
+    eprintln!("labels spread {spread:.2}");
     let columns = Positions::new(n_fluents, states.iter().map(|state| &state[..]));
-    let test_columns = Positions::new(n_fluents, test_states.iter().map(|state| &state[..]));
     drop(states);
     stages.end("expansion");
     // Step 2. Candidates.
     let patterns = candidates(&contest, &arguments, &mut stages);
-    // Step 3. Selection.
-    let frequent = frequency::select(&patterns, &columns, &frequency::USUAL, arguments.threads);
-    let chosen: Patterns = frequent.patterns.iter().map(|&pattern| patterns.get(pattern)).collect();
-    eprintln!("{} of {} candidates have the right frequency", chosen.len(), patterns.len());
+    let n_candidates = patterns.len();
+    let image = |(action, swaps): &(Action, bool)| Image::new(action, n_fluents, *swaps);
+    let group: Vec<Image> = if arguments.direct { Vec::new() } else { contest.actions.iter().map(image).collect() };
+    // Step 3. Selection. Positions and labels are all images, or one of each orbit if patterns come in orbits.
+    let patterns = if arguments.direct { patterns } else { symmetric::representatives(&patterns, &group) };
+    let frequent = frequency::select(&patterns, &columns, &frequency::USUAL, threads);
+    let n = columns.len() as f64;
+    let (mut orbits, mut frequencies) = (Vec::new(), Vec::new());
+    for (&pattern, &support) in frequent.patterns.iter().zip(&frequent.supports) {
+        let pattern = patterns.get(pattern);
+        let members = if arguments.direct { vec![(pattern.into(), 1)] } else { symmetric::orbit(pattern, &group) };
+        if !members.is_empty() {
+            orbits.push(members);
+            frequencies.push(f64::from(support) / n);
+        }
+    }
     drop(patterns);
-    let all: Vec<u32> = (0..chosen.len() as u32).collect();
+    let n_frequent: usize = orbits.iter().map(Vec::len).sum();
+    eprintln!("{n_frequent} of {n_candidates} candidates in {} columns have the right frequency", orbits.len());
     stages.end("frequency selection");
-    let rows = Incidence::of(&chosen, &all, &columns);
-    eprintln!("{:.1} of them match in a position", rows.n_set() as f64 / rows.n_rows() as f64);
-    stages.end("incidence");
-    let column = |candidate: u32, into: &mut Vec<u32>| columns.matching(chosen.get(candidate), into);
-    let settings = forward::Settings {
-        threshold: arguments.thresholds.iter().copied().fold(f64::INFINITY, f64::min),
-        limit: arguments.limit,
-        threads: arguments.threads,
-        ..forward::Settings::default()
+    let (columns, labels) = if arguments.direct {
+        (columns, labels)
+    } else {
+        let labels = train.iter().map(|(_, label)| f64::from(*label)).collect();
+        (Positions::new(n_fluents, train.iter().map(|(state, _)| &state[..])), labels)
     };
-    let picks = forward::pursue(&rows, column, &labels, &settings);
-    stages.end(&format!("forward selection of {}", picks.len()));
+    let rows = symmetric::incidence(&orbits, &columns, threads);
+    let active: f64 = orbits.iter().zip(&frequencies).map(|(orbit, frequency)| orbit.len() as f64 * frequency).sum();
+    eprintln!("{active:.1} of them match in a position; {} entries", rows.n_set());
+    stages.end("incidence");
+    let candidates = Candidates { orbits, frequencies, rows };
+    let column = |candidate: u32, into: &mut Vec<(u32, i8)>| {
+        symmetric::entries(&candidates.orbits[candidate as usize], &columns, into);
+    };
+    // The covariance of an orbit is that of each member times their number.
+    let scale: Vec<f64> = candidates.orbits.iter().map(|orbit| 1.0 / orbit.len() as f64).collect();
+    let settings = forward::Settings {
+        threshold: 0.0,
+        // Nearly every orbit is as large as the group.
+        limit: arguments.sizes.iter().copied().max().unwrap_or(0) / group.len().max(1) * 21 / 20,
+        scale: Some(&scale),
+        centered: arguments.direct || group.iter().all(|image| image.sign > 0),
+        threads,
+    };
+    let picks = forward::pursue(&candidates.rows, column, &labels, &settings);
+    let all: Vec<u32> = picks.iter().map(|pick| pick.candidate).collect();
+    eprintln!("{} patterns in {} picks", candidates.n_patterns(&all), picks.len());
+    stages.end("forward selection");
     // Step 4. Fits.
-    println!("| threshold | patterns | mean length | active/position | train RMSE | test RMSE | passes |");
+    let (test_states, test_labels) = contest.expand(test);
+    let stride = if arguments.direct { 1 } else { contest.actions.len() };
+    let test_columns = Positions::new(n_fluents, test_states.iter().step_by(stride).map(|state| &state[..]));
+    let test_labels: Vec<f64> = test_labels.into_iter().step_by(stride).collect();
+    println!("| priority | patterns | mean length | active/position | train RMSE | test RMSE | passes |");
     println!("|---|---|---|---|---|---|---|");
-    for &threshold in &arguments.thresholds {
-        let n = picks.iter().position(|pick| pick.priority < threshold).unwrap_or(picks.len());
-        let kept: Vec<u32> = picks[..n].iter().map(|pick| pick.candidate).collect();
-        let (train, test) = (rows.keep(&kept), Incidence::of(&chosen, &kept, &test_columns));
-        let settings = refit::Settings { threads: arguments.threads, iterations: 60, ..refit::Settings::default() };
+    let mut best: Option<(usize, Patterns, Vec<f64>)> = None;
+    for &size in &arguments.sizes {
+        let (mut n, mut n_patterns) = (0, 0);
+        while n < picks.len() && n_patterns < size {
+            n_patterns += candidates.n_patterns(&all[n..n + 1]);
+            n += 1;
+        }
+        let priority = picks[..n].last().map_or(0.0, |pick| pick.priority);
+        let kept = &all[..n];
+        let train = candidates.rows.keep(kept);
+        let chosen: Vec<_> = kept.iter().map(|&column| candidates.orbits[column as usize].clone()).collect();
+        let test = symmetric::incidence(&chosen, &test_columns, threads);
+        let settings =
+            refit::Settings { threads, iterations: 60, intercept: settings.centered, ..refit::Settings::default() };
         let fit = refit::ridge(&train, &labels, &settings);
-        let length: usize = kept.iter().map(|&candidate| chosen.get(candidate).len()).sum();
+        let length: usize = chosen.iter().map(|orbit| orbit.len() * orbit[0].0.len()).sum();
+        let active: f64 = kept
+            .iter()
+            .map(|&column| candidates.frequencies[column as usize] * candidates.orbits[column as usize].len() as f64)
+            .sum();
         println!(
-            "| {threshold:.2e} | {n} | {:.2} | {:.1} | {:.2} | {:.2} | {} |",
-            length as f64 / n.max(1) as f64,
-            train.n_set() as f64 / train.n_rows() as f64,
+            "| {priority:.2e} | {n_patterns} | {:.2} | {active:.1} | {:.2} | {:.2} | {} |",
+            length as f64 / n_patterns.max(1) as f64,
             fit.rmse(&train, &labels),
             fit.rmse(&test, &test_labels),
             fit.iterations
         );
-        stages.end(&format!("fit of {n}"));
+        stages.end(&format!("fit of {n_patterns}"));
+        // The smallest set of enough patterns is the one to match with.
+        let enough = |n: usize| n >= arguments.matched;
+        if best.as_ref().is_none_or(|(n, ..)| !enough(*n)) {
+            let members = || chosen.iter().zip(&fit.weights);
+            let weights =
+                members().flat_map(|(orbit, weight)| orbit.iter().map(move |(_, sign)| f64::from(*sign) * weight));
+            let weights = weights.collect();
+            best = Some((n_patterns, chosen.iter().flatten().map(|(pattern, _)| pattern).collect(), weights));
+        }
+    }
+    // Step 5. Matching while the game goes on.
+    drop(candidates);
+    if let Some((_, patterns, weights)) = best.filter(|_| arguments.matched > 0) {
+        let limited: Patterns = patterns.iter().take(arguments.matched).collect();
+        matching::measure(&contest, &limited, &weights[..limited.len()], arguments.seed, threads);
+        stages.end("matching");
     }
     if arguments.json {
         let stage = |(name, wall, cpu, peak): &(String, f64, f64, f64)| {

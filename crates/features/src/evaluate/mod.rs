@@ -1,4 +1,7 @@
-//! Evaluating compiled features.
+//! Evaluating compiled features: in many states at once ([`bulk`]), and from state to state in search ([`incremental`]).
+
+pub mod bulk;
+pub mod incremental;
 
 use std::sync::Arc;
 

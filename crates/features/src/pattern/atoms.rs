@@ -216,7 +216,8 @@ struct Place {
 
 /// The atoms of a game.
 pub fn find(game: &Game, settings: &Settings) -> Atoms {
-    Finder { game, settings, places: places(game), taken: vec![false; game.universe.fluents.len()] }.find()
+    let (n_fluents, n_bits) = (game.universe.fluents.len(), game.circuit.network.fluents.len());
+    Finder { game, settings, places: places(game), taken: vec![false; n_fluents], read: vec![false; n_bits] }.find()
 }
 
 fn places(game: &Game) -> Vec<Option<Place>> {
@@ -237,6 +238,8 @@ struct Finder<'a> {
     places: Vec<Option<Place>>,
     /// The fluents of the universe that are in an atom.
     taken: Vec<bool>,
+    /// The fluents of the network that an atom reads.
+    read: Vec<bool>,
 }
 
 impl Finder<'_> {
@@ -331,6 +334,7 @@ impl Finder<'_> {
         let layer = atoms.layers.len() as u32;
         let n_cells = board.map_or(0, |board| self.game.structure.boards[board].cells.len());
         let mut layer_cells = vec![None; n_cells];
+        let mut read: Vec<u32> = Vec::new();
         // Step 2. The values.
         for (number, group) in groups.iter().enumerate() {
             let mut values = vec![Value::Otherwise; usize::from(!exactly)];
@@ -346,12 +350,15 @@ impl Finder<'_> {
             } else {
                 values.extend(group.iter().map(|&fluent| condition(fluent)));
             }
-            let changes = values.iter().any(|value| matches!(value, Value::Is(_)));
-            // Another atom may say the same, since networks leave out fluents that equal others.
-            let known = board.is_none() && atoms.features.iter().any(|other| other.says(&values));
-            if !changes || known {
+            let literals =
+                values.iter().filter_map(|value| if let Value::Is(own) = value { Some(own.fluent) } else { None });
+            let literals: Vec<u32> = literals.collect();
+            // Other atoms may say the same, since networks leave out fluents that equal others.
+            let known = literals.iter().all(|&fluent| self.read[fluent as usize]);
+            if literals.is_empty() || board.is_none() && known {
                 continue;
             }
+            read.extend(literals);
             let origin = match (&cells, board) {
                 (Some(cells), Some(board)) => {
                     layer_cells[cells[number].cell as usize] = Some(atoms.features.len() as u32);
@@ -362,6 +369,7 @@ impl Finder<'_> {
             };
             atoms.features.push(AtomicFeature { values, origin, terms: Vec::new() });
         }
+        read.into_iter().for_each(|fluent| self.read[fluent as usize] = true);
         if let Some(board) = board {
             let range = contents.len() + usize::from(!exactly);
             atoms.layers.push(Layer { board, cells: layer_cells, range });
@@ -373,7 +381,9 @@ impl Finder<'_> {
         let structure = &self.game.structure;
         for group in groups {
             let Some(&first) = group.first() else { continue };
-            let Some(family) = structure.families.iter().position(|family| family.members.contains(&first)) else {
+            let Some(family) =
+                structure.families.iter().position(|family| family.members.binary_search(&first).is_ok())
+            else {
                 continue;
             };
             let members = &structure.families[family];
@@ -382,7 +392,7 @@ impl Finder<'_> {
                     return counter.values.iter().position(|&value| value == fluent).map(|place| place as i32);
                 }
                 let quantity = structure.quantities.iter().find(|quantity| quantity.family == family)?;
-                let member = members.members.iter().position(|&member| member == fluent)?;
+                let member = members.members.binary_search(&fluent).ok()?;
                 let order = &structure.orders[quantity.order];
                 order.index(members.arguments[member][quantity.value]).map(|place| place as i32)
             };
@@ -392,6 +402,7 @@ impl Finder<'_> {
             let Some(terms) = terms else { continue };
             let most = terms.iter().map(|&(_, place)| place).max().unwrap_or(0);
             group.iter().for_each(|&fluent| self.taken[fluent as usize] = true);
+            terms.iter().for_each(|(literal, _)| self.read[literal.fluent as usize] = true);
             atoms.features.push(self.bucketed(terms, most, Origin::Number));
         }
     }
@@ -416,19 +427,6 @@ impl Finder<'_> {
         let values =
             (0..=most).step_by(width as usize).map(|from| Value::Between(from, (from + width - 1).min(most))).collect();
         AtomicFeature { values, origin, terms }
-    }
-}
-
-impl AtomicFeature {
-    fn says(&self, values: &[Value]) -> bool {
-        let literals = |values: &[Value]| -> Vec<u32> {
-            values
-                .iter()
-                .filter_map(|value| if let Value::Is(literal) = value { Some(literal.fluent) } else { None })
-                .collect()
-        };
-        let own = literals(&self.values);
-        !self.is_bucketed() && literals(values).iter().all(|fluent| own.contains(fluent))
     }
 }
 

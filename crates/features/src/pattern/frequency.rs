@@ -59,6 +59,12 @@ impl Positions {
         (&self.columns[from..from + self.n_words], if literal.is_negated() { u64::MAX } else { 0 })
     }
 
+    /// The words of a literal's column.
+    pub(crate) fn words(&self, literal: Literal) -> impl Iterator<Item = u64> {
+        let (column, flip) = self.column(literal);
+        column.iter().map(move |word| word ^ flip)
+    }
+
     fn all(&self) -> Matches {
         let mut bits = vec![u64::MAX; self.n_words];
         if !self.n.is_multiple_of(64) {
@@ -75,10 +81,22 @@ impl Positions {
 
     /// Appends the positions that match a pattern, ascending.
     pub fn matching(&self, pattern: &[Literal], positions: &mut Vec<u32>) {
-        let (mut matches, mut other) = (self.all(), Matches::List(Vec::new()));
         let mut rarest_first = pattern.to_vec();
         rarest_first.sort_by_key(|&literal| self.count(literal));
-        for literal in rarest_first {
+        let Some((&rarest, others)) = rarest_first.split_first() else {
+            positions.extend(0..self.n as u32);
+            return;
+        };
+        let (column, flip) = self.column(rarest);
+        let mut matches = if flip == 0 {
+            Matches::Bits(column.to_vec(), self.count(rarest)).thinned(self.n)
+        } else {
+            let mut matches = Matches::List(Vec::new());
+            self.narrow(&self.all(), rarest, &mut matches);
+            matches
+        };
+        let mut other = Matches::List(Vec::new());
+        for &literal in others {
             self.narrow(&matches, literal, &mut other);
             std::mem::swap(&mut matches, &mut other);
         }
@@ -88,20 +106,16 @@ impl Positions {
     /// The part of `matches` where a literal holds, too.
     fn narrow(&self, matches: &Matches, literal: Literal, into: &mut Matches) {
         let (column, flip) = self.column(literal);
-        let (mut bits, mut list) = into.take();
         match matches {
             Matches::Bits(words, _) => {
+                let mut bits = into.take_bits();
                 bits.clear();
                 bits.extend(words.iter().zip(column).map(|(word, other)| word & (other ^ flip)));
                 let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
-                *into = Matches::Bits(bits, count);
-                if (count as usize) < self.n / SPARSE {
-                    list.clear();
-                    into.append_to(&mut list);
-                    *into = Matches::List(list);
-                }
+                *into = Matches::Bits(bits, count).thinned(self.n);
             }
             Matches::List(positions) => {
+                let mut list = into.take_list();
                 list.clear();
                 list.resize(positions.len(), 0);
                 let mut n = 0;
@@ -133,12 +147,23 @@ impl Matches {
         }
     }
 
-    /// Its memory, to be used again.
-    fn take(&mut self) -> (Vec<u64>, Vec<u32>) {
-        match self {
-            Matches::Bits(bits, _) => (std::mem::take(bits), Vec::new()),
-            Matches::List(list) => (Vec::new(), std::mem::take(list)),
+    /// A list, if the positions are few among `n`.
+    fn thinned(self, n: usize) -> Matches {
+        if (self.count() as usize) < n / SPARSE {
+            let mut list = Vec::with_capacity(self.count() as usize);
+            self.append_to(&mut list);
+            return Matches::List(list);
         }
+        self
+    }
+
+    /// Its memory, to be used again.
+    fn take_bits(&mut self) -> Vec<u64> {
+        if let Matches::Bits(bits, _) = self { std::mem::take(bits) } else { Vec::new() }
+    }
+
+    fn take_list(&mut self) -> Vec<u32> {
+        if let Matches::List(list) = self { std::mem::take(list) } else { Vec::new() }
     }
 
     fn append_to(&self, positions: &mut Vec<u32>) {
@@ -280,43 +305,92 @@ impl Walk<'_> {
     }
 }
 
-/// Which columns are set in each row of a large binary matrix, such as which patterns match in each position.
+/// A large sparse matrix by rows, such as which patterns match in each position. Entries are small numbers, mostly 1.
 #[derive(Clone, Debug, Default)]
 pub struct Incidence {
     starts: Vec<u64>,
-    items: Vec<u32>,
+    columns: Vec<u32>,
+    /// The entries; none at all if every one is 1.
+    values: Vec<i8>,
     n_columns: usize,
 }
 
 impl Incidence {
     /// The matrix of the patterns given by their numbers: rows are positions, and column `i` is `chosen[i]`.
-    pub fn of(patterns: &Patterns, chosen: &[u32], positions: &Positions) -> Incidence {
-        Incidence::from_columns(positions.len(), chosen.len(), |column, rows| {
-            positions.matching(patterns.get(chosen[column as usize]), rows);
+    pub fn of(patterns: &Patterns, chosen: &[u32], positions: &Positions, threads: usize) -> Incidence {
+        Incidence::from_columns(positions.len(), chosen.len(), threads, |column, entries| {
+            let mut rows = Vec::new();
+            positions.matching(patterns.get(chosen[column as usize]), &mut rows);
+            entries.extend(rows.iter().map(|&row| (row, 1)));
         })
     }
 
-    /// A matrix from its columns; `column` appends the rows of one and is asked twice for each.
-    pub fn from_columns(n_rows: usize, n_columns: usize, mut column: impl FnMut(u32, &mut Vec<u32>)) -> Incidence {
-        let mut starts = vec![0u64; n_rows + 1];
-        let mut rows = Vec::new();
-        for index in 0..n_columns as u32 {
-            rows.clear();
-            column(index, &mut rows);
-            rows.iter().for_each(|&row| starts[row as usize + 1] += 1);
+    /// A matrix from its columns; `column` appends the rows and values of one. While it is made it takes twice its memory.
+    pub fn from_columns(
+        n_rows: usize,
+        n_columns: usize,
+        threads: usize,
+        column: impl Fn(u32, &mut Vec<(u32, i8)>) + Sync,
+    ) -> Incidence {
+        /// Some columns after each other.
+        #[derive(Default)]
+        struct Part {
+            ends: Vec<usize>,
+            rows: Vec<u32>,
+            values: Vec<i8>,
         }
+        const PER_PART: usize = 1024;
+        // Step 1. The columns, several at a time.
+        let parts: Vec<Mutex<Part>> = (0..n_columns.div_ceil(PER_PART)).map(|_| Mutex::default()).collect();
+        let next = AtomicUsize::new(0);
+        let run = || {
+            let mut entries = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(place) = parts.get(number) else { return };
+                let mut part = Part::default();
+                for index in number * PER_PART..n_columns.min((number + 1) * PER_PART) {
+                    entries.clear();
+                    column(index as u32, &mut entries);
+                    part.rows.extend(entries.iter().map(|entry| entry.0));
+                    part.values.extend(entries.iter().map(|entry| entry.1));
+                    part.ends.push(part.rows.len());
+                }
+                if part.values.iter().all(|&value| value == 1) {
+                    part.values = Vec::new();
+                }
+                part.rows.shrink_to_fit();
+                *place.lock().expect("no thread panics") = part;
+            }
+        };
+        std::thread::scope(|scope| (0..threads.max(1)).for_each(|_| _ = scope.spawn(run)));
+        let parts: Vec<Part> = parts.into_iter().map(|part| part.into_inner().expect("no thread panics")).collect();
+        // Step 2. Turn them over.
+        let mut starts = vec![0u64; n_rows + 1];
+        parts.iter().flat_map(|part| &part.rows).for_each(|&row| starts[row as usize + 1] += 1);
         (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
-        let mut items = vec![0u32; starts[n_rows] as usize];
+        let n_set = starts[n_rows] as usize;
+        let all_one = parts.iter().all(|part| part.values.is_empty());
+        let mut columns = vec![0u32; n_set];
+        let mut values = vec![1i8; if all_one { 0 } else { n_set }];
         let mut fill = starts.clone();
-        for index in 0..n_columns as u32 {
-            rows.clear();
-            column(index, &mut rows);
-            for &row in &rows {
-                items[fill[row as usize] as usize] = index;
-                fill[row as usize] += 1;
+        let mut index = 0;
+        for part in parts {
+            let mut from = 0;
+            for &end in &part.ends {
+                for entry in from..end {
+                    let fill = &mut fill[part.rows[entry] as usize];
+                    columns[*fill as usize] = index;
+                    if let Some(&value) = part.values.get(entry) {
+                        values[*fill as usize] = value;
+                    }
+                    *fill += 1;
+                }
+                from = end;
+                index += 1;
             }
         }
-        Incidence { starts, items, n_columns }
+        Incidence { starts, columns, values, n_columns }
     }
 
     /// How many rows there are.
@@ -331,37 +405,67 @@ impl Incidence {
 
     /// How many entries are set.
     pub fn n_set(&self) -> usize {
-        self.items.len()
+        self.columns.len()
     }
 
     /// The columns that are set in a row, ascending.
     #[inline]
     pub fn row(&self, row: usize) -> &[u32] {
-        &self.items[self.starts[row] as usize..self.starts[row + 1] as usize]
+        &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// How many rows each column is set in.
-    pub fn supports(&self) -> Vec<u32> {
-        let mut supports = vec![0; self.n_columns];
-        self.items.iter().for_each(|&column| supports[column as usize] += 1);
-        supports
+    /// The values in a row, in the order of [`Incidence::row`]; none if all are 1.
+    #[inline]
+    pub fn values(&self, row: usize) -> &[i8] {
+        if self.values.is_empty() {
+            return &[];
+        }
+        &self.values[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The matrix of some of the columns; column `i` becomes `kept[i]`, in the same order.
+    /// Calls `visit` with each column of a row and its value.
+    #[inline]
+    pub fn for_each(&self, row: usize, mut visit: impl FnMut(u32, i8)) {
+        let columns = self.row(row);
+        if self.values.is_empty() {
+            columns.iter().for_each(|&column| visit(column, 1));
+        } else {
+            columns.iter().zip(self.values(row)).for_each(|(&column, &value)| visit(column, value));
+        }
+    }
+
+    /// For each column the sum of its entries and of their squares.
+    pub fn sums(&self) -> Vec<(i64, i64)> {
+        let mut sums = vec![(0, 0); self.n_columns];
+        for row in 0..self.n_rows() {
+            self.for_each(row, |column, value| {
+                let (sum, squares) = &mut sums[column as usize];
+                *sum += i64::from(value);
+                *squares += i64::from(value) * i64::from(value);
+            });
+        }
+        sums
+    }
+
+    /// The matrix of some of the columns; `kept[i]` becomes column `i`.
     pub fn keep(&self, kept: &[u32]) -> Incidence {
         const GONE: u32 = u32::MAX;
         let mut place = vec![GONE; self.n_columns];
         kept.iter().zip(0..).for_each(|(&column, new)| place[column as usize] = new);
-        let mut starts = Vec::with_capacity(self.starts.len());
-        starts.push(0);
-        let mut items = Vec::new();
+        let mut result = Incidence { starts: vec![0], n_columns: kept.len(), ..Incidence::default() };
+        let mut entries: Vec<(u32, i8)> = Vec::new();
         for row in 0..self.n_rows() {
-            let from = items.len();
-            items.extend(self.row(row).iter().map(|&column| place[column as usize]).filter(|&new| new != GONE));
-            items[from..].sort_unstable();
-            starts.push(items.len() as u64);
+            entries.clear();
+            self.for_each(row, |column, value| entries.push((place[column as usize], value)));
+            entries.retain(|&(column, _)| column != GONE);
+            entries.sort_unstable();
+            result.columns.extend(entries.iter().map(|entry| entry.0));
+            if !self.values.is_empty() {
+                result.values.extend(entries.iter().map(|entry| entry.1));
+            }
+            result.starts.push(result.columns.len() as u64);
         }
-        Incidence { starts, items, n_columns: kept.len() }
+        result
     }
 }
 
@@ -403,8 +507,9 @@ mod tests {
         assert_eq!(found.patterns, expected.iter().map(|pair| pair.0).collect::<Vec<_>>());
         assert_eq!(found.supports, expected.iter().map(|pair| pair.1).collect::<Vec<_>>());
         assert_eq!(select(&patterns, &positions, &range, 1).patterns, found.patterns);
-        let incidence = Incidence::of(&patterns, &found.patterns, &positions);
-        assert_eq!(incidence.supports(), found.supports);
+        let incidence = Incidence::of(&patterns, &found.patterns, &positions, 2);
+        let supports: Vec<u32> = incidence.sums().iter().map(|&(sum, _)| sum as u32).collect();
+        assert_eq!(supports, found.supports);
         for (row, state) in states.iter().enumerate() {
             let active = |&column: &u32| matches(patterns.get(found.patterns[column as usize]), state);
             assert_eq!(incidence.row(row), (0..found.patterns.len() as u32).filter(active).collect::<Vec<_>>());

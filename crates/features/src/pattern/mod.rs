@@ -13,6 +13,7 @@ pub mod seeds;
 pub mod set;
 pub mod shapes;
 pub mod sparse;
+pub mod symmetric;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;

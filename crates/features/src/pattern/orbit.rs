@@ -115,9 +115,8 @@ impl Known {
             if image.range() != feature.range() {
                 return None;
             }
-            let mut free = (0..image.range() as u16).filter(|value| !values.contains(&Some(*value)));
-            let free: Vec<u16> = free.by_ref().collect();
-            let mut free = free.into_iter();
+            let free = (0..image.range() as u16).filter(|value| !values.contains(&Some(*value)));
+            let mut free = free.collect::<Vec<_>>().into_iter();
             symmetry.atoms.push(to?);
             symmetry.values.push(values.into_iter().map(|value| value.or_else(|| free.next())).collect::<Option<_>>()?);
         }
@@ -235,10 +234,7 @@ fn orbit(
     }
     // Slots that are exchanged become one.
     let ranges: Vec<usize> = shape.atoms.iter().map(|&atom| range(atom)).collect();
-    let mut strides = vec![1; ranges.len()];
-    for at in (1..ranges.len()).rev() {
-        strides[at - 1] = strides[at] * ranges[at];
-    }
+    let (strides, _) = instances[0].strides(features);
     let mut least: Vec<u32> = (0..size as u32).collect();
     for map in &own {
         for slot in 0..size {
@@ -270,6 +266,56 @@ fn orbit(
         }
     }
     Some(Orbit { kind: shape.kind, instances, canonical, n_canonical: n_canonical as usize })
+}
+
+/// What a symmetry does to the weights of an orbit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The orbit that the pattern is taken to.
+    pub orbit: usize,
+    /// For each canonical number the one there.
+    pub slots: Vec<u32>,
+}
+
+/// What a symmetry that the orbits don't know, such as an exchange of the roles, does to each of them: the slot of a state
+/// becomes the slot of its image. `None` if some pattern has no image among the orbits.
+pub fn exchange(features: &[AtomicFeature], orbits: &[Orbit], symmetry: &AtomSymmetry) -> Option<Vec<Exchange>> {
+    let mut places: FxHashMap<Vec<u32>, (usize, &Instance)> = FxHashMap::default();
+    let key = |instance: &Instance| {
+        let mut key = instance.atoms.clone();
+        key.sort_unstable();
+        key
+    };
+    for (number, orbit) in orbits.iter().enumerate() {
+        places.extend(orbit.instances.iter().map(|instance| (key(instance), (number, instance))));
+    }
+    let exchange = |orbit: &Orbit| {
+        let image = image(&with_digits(features, &orbit.instances[0]), symmetry);
+        let &(to, instance) = places.get(&key(&image))?;
+        let map = difference(&with_digits(features, instance), &image);
+        let ranges: Vec<usize> = instance.atoms.iter().map(|&atom| features[atom as usize].range()).collect();
+        let (own, there) = (orbit.instances[0].strides(features).0, instance.strides(features).0);
+        let mut slots = vec![0; orbit.n_canonical];
+        for slot in 0..orbit.canonical.len() {
+            // The slot of the image, and the slot that the pattern had.
+            let digit = |at: usize| slot / there[at] % ranges[at];
+            let before: usize =
+                map.iter().enumerate().map(|(at, (from, digits))| usize::from(digits[digit(at)]) * own[*from]).sum();
+            slots[orbit.canonical[before] as usize] = orbits[to].canonical[slot];
+        }
+        Some(Exchange { orbit: to, slots })
+    };
+    orbits.iter().map(exchange).collect()
+}
+
+/// The instance with its digits said.
+fn with_digits(features: &[AtomicFeature], instance: &Instance) -> Instance {
+    let mut instance = instance.clone();
+    if instance.digits.is_empty() {
+        let plain = |&atom: &u32| (0..features[atom as usize].range() as u16).collect();
+        instance.digits = instance.atoms.iter().map(plain).collect();
+    }
+    instance
 }
 
 /// An instance under a symmetry: in the image of a state it has the index that the instance has in the state.

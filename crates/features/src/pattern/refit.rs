@@ -1,4 +1,4 @@
-//! Weights for many binary columns at once: least squares with a ridge, by conjugate gradients.
+//! Weights for many sparse columns at once: least squares with a ridge, by conjugate gradients.
 
 use super::frequency::Incidence;
 
@@ -11,17 +11,19 @@ pub struct Settings {
     pub iterations: usize,
     /// Stops when the gradient has shrunk by this factor.
     pub tolerance: f64,
+    /// Whether something may be added always; not so if the labels are antisymmetric.
+    pub intercept: bool,
     /// Threads; they don't change the result.
     pub threads: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { ridge: 10.0, iterations: 100, tolerance: 1e-4, threads: 1 }
+        Settings { ridge: 10.0, iterations: 100, tolerance: 1e-4, intercept: true, threads: 1 }
     }
 }
 
-/// A linear function of binary columns.
+/// A linear function of sparse columns.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The weight of each column.
@@ -36,13 +38,13 @@ pub struct Fit {
 
 impl Fit {
     /// The value for a row.
-    pub fn predict(&self, row: &[u32]) -> f64 {
-        self.intercept + row.iter().map(|&column| self.weights[column as usize]).sum::<f64>()
+    pub fn predict(&self, rows: &Incidence, row: usize) -> f64 {
+        product(rows, row, &self.weights, self.intercept)
     }
 
     /// The root of the mean squared error.
     pub fn rmse(&self, rows: &Incidence, labels: &[f64]) -> f64 {
-        let error = |(row, label): (usize, &f64)| (self.predict(rows.row(row)) - label).powi(2);
+        let error = |(row, label): (usize, &f64)| (self.predict(rows, row) - label).powi(2);
         (labels.iter().enumerate().map(error).sum::<f64>() / labels.len().max(1) as f64).sqrt()
     }
 }
@@ -54,8 +56,8 @@ const SHARDS: usize = 16;
 pub fn ridge(rows: &Incidence, labels: &[f64], settings: &Settings) -> Fit {
     // The last entry of each vector belongs to the intercept, which has no ridge.
     let n = rows.n_columns() + 1;
-    let mut scale: Vec<f64> = rows.supports().iter().map(|&support| f64::from(support) + settings.ridge).collect();
-    scale.push(labels.len().max(1) as f64);
+    let mut scale: Vec<f64> = rows.sums().iter().map(|&(_, squares)| squares as f64 + settings.ridge).collect();
+    scale.push(if settings.intercept { labels.len().max(1) as f64 } else { 0.0 });
     let mut weights = vec![0.0; n];
     let mut gradient = transpose_times(rows, labels, settings.threads);
     let precondition = |vector: &[f64]| -> Vec<f64> {
@@ -107,15 +109,20 @@ fn for_shards<T: Send>(n_rows: usize, threads: usize, work: impl Fn(std::ops::Ra
 
 fn times(rows: &Incidence, vector: &[f64], threads: usize) -> Vec<f64> {
     let (&intercept, weights) = vector.split_last().expect("the intercept is there");
-    let value = |row| intercept + rows.row(row).iter().map(|&column| weights[column as usize]).sum::<f64>();
+    let value = |row| product(rows, row, weights, intercept);
     for_shards(rows.n_rows(), threads, |shard| shard.map(value).collect::<Vec<f64>>()).concat()
+}
+
+fn product(rows: &Incidence, row: usize, weights: &[f64], mut sum: f64) -> f64 {
+    rows.for_each(row, |column, value| sum += f64::from(value) * weights[column as usize]);
+    sum
 }
 
 fn transpose_times(rows: &Incidence, values: &[f64], threads: usize) -> Vec<f64> {
     let parts = for_shards(rows.n_rows(), threads, |shard| {
         let mut sums = vec![0.0; rows.n_columns() + 1];
         for row in shard {
-            rows.row(row).iter().for_each(|&column| sums[column as usize] += values[row]);
+            rows.for_each(row, |column, value| sums[column as usize] += f64::from(value) * values[row]);
             sums[rows.n_columns()] += values[row];
         }
         sums
@@ -161,8 +168,8 @@ mod tests {
         let set: Vec<Vec<bool>> =
             (0..n_rows).map(|_| (0..n_columns).map(|_| rng.random_range(0..4) == 0).collect()).collect();
         let labels: Vec<f64> = (0..n_rows).map(|_| f64::from(rng.random_range(-50..50))).collect();
-        let rows = Incidence::from_columns(n_rows, n_columns, |column, rows| {
-            rows.extend((0..n_rows as u32).filter(|&row| set[row as usize][column as usize]));
+        let rows = Incidence::from_columns(n_rows, n_columns, 1, |column, rows| {
+            rows.extend((0..n_rows as u32).filter(|&row| set[row as usize][column as usize]).map(|row| (row, 1)));
         });
         let value = |row: usize, column: usize| f64::from(u8::from(column == n_columns || set[row][column]));
         let matrix: Vec<Vec<f64>> = (0..=n_columns)
@@ -175,7 +182,7 @@ mod tests {
             })
             .collect();
         let exact = solve(matrix);
-        let settings = Settings { ridge: ridge_of, iterations: 500, tolerance: 1e-12, threads: 1 };
+        let settings = Settings { ridge: ridge_of, iterations: 500, tolerance: 1e-12, ..Settings::default() };
         let fit = ridge(&rows, &labels, &settings);
         for (found, exact) in fit.weights.iter().chain([&fit.intercept]).zip(&exact) {
             assert!((found - exact).abs() < 1e-6, "{found} {exact}");

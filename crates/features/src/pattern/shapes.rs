@@ -406,6 +406,7 @@ impl Proposer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use insight::scramble::RoleOrder;
     use insight::symmetry::{self, Grid, Symmetries, Translation};
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
@@ -498,6 +499,60 @@ mod tests {
             orbit.instances.iter_mut().for_each(|instance| instance.table = table as u32);
         }
         check_images(&game, &atoms, &symmetries, &base);
+        check_exchange(&game, &atoms, &symmetries, &base);
+    }
+
+    /// With weights that change their sign when the roles change places, so does the value.
+    fn check_exchange(game: &Game, atoms: &Atoms, symmetries: &Symmetries, orbits: &[Orbit]) {
+        let network = &game.circuit.network;
+        let translation = Translation::new(game.circuit.ground.as_ref().expect("small rules"), network);
+        let elements = symmetries.group.as_ref().expect("a small group").elements(5_000).expect("a small group");
+        let swaps = elements.iter().filter(|symmetry| symmetry.roles == [1, 0]);
+        let mut rng = Pcg64::seed_from_u64(6);
+        let mut n_swaps = 0;
+        for swap in swaps.filter_map(|symmetry| translation.action(symmetry)) {
+            let of_atoms = orbit::of_game(game, &atoms.features, symmetries);
+            let known = of_atoms.iter().find(|known| {
+                known.roles == [1, 0]
+                    && atoms.features.iter().zip(&known.atoms).all(|(feature, &to)| {
+                        feature.values.iter().all(|value| match value {
+                            atoms::Value::Is(literal) => {
+                                let (fluent, _) = swap.fluent(literal.fluent);
+                                atoms.features[to as usize]
+                                    .values
+                                    .iter()
+                                    .any(|value| matches!(value, atoms::Value::Is(image) if image.fluent == fluent))
+                            }
+                            _ => true,
+                        })
+                    })
+            });
+            let exchange = orbit::exchange(&atoms.features, orbits, known.expect("the same symmetry"));
+            let exchange = exchange.expect("whole orbits");
+            let mut weights: Vec<Vec<i16>> = orbits
+                .iter()
+                .map(|orbit| (0..orbit.n_canonical).map(|_| rng.random_range(-999..1000)).collect())
+                .collect();
+            for (number, exchange) in exchange.iter().enumerate() {
+                assert_eq!(exchange.orbit, number);
+                for (slot, &to) in exchange.slots.iter().enumerate() {
+                    let own = weights[number][slot];
+                    weights[number][to as usize] = if to as usize == slot { 0 } else { -own };
+                }
+            }
+            let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();
+            let tables: Vec<Vec<i16>> = orbits.iter().zip(&weights).map(|(orbit, own)| orbit.expand(own)).collect();
+            let tables = Tables::new(&tables, &instances);
+            let indexer: Indexer<u16> =
+                Indexer::new(&atoms.features, &instances, network.fluents.len()).expect("small tables");
+            let (states, words) = random_states(game, 1_000, 4);
+            for state in states.chunks(words).step_by(7) {
+                let value = |state: &[u64]| tables.sum(indexer.indices(&indexer.start(state)));
+                assert_eq!(value(&swap.state(state)), -value(state));
+            }
+            n_swaps += 1;
+        }
+        assert_eq!(n_swaps, 8);
     }
 
     #[test]
@@ -534,6 +589,26 @@ mod tests {
         lines.sort_unstable();
         // Two middle lines, two diagonals, four edges; each reads the same from both ends.
         assert_eq!(lines, [(2, 18), (2, 18), (4, 18)]);
+    }
+
+    #[test]
+    fn names_and_order_do_not_matter() {
+        let sizes = |game: &Game| {
+            let (atoms, _, orbits) = orbits(game, &Settings::default());
+            let mut sizes: Vec<(Kind, usize, usize)> =
+                orbits.iter().map(|orbit| (orbit.kind, orbit.instances.len(), orbit.n_canonical)).collect();
+            sizes.sort_unstable();
+            let mut ranges: Vec<usize> = atoms.features.iter().map(atoms::AtomicFeature::range).collect();
+            ranges.sort_unstable();
+            (ranges, sizes)
+        };
+        for name in ["connect-four-5x4", "othello-6x6"] {
+            let plain = game(name);
+            let mut rng = Pcg64::seed_from_u64(8);
+            let scrambled = insight::scramble::scramble(&plain.program, RoleOrder::Kept, &mut rng);
+            let scrambled = Game::new(scrambled.program, 1).expect("the same game");
+            assert_eq!(sizes(&plain), sizes(&scrambled), "{name}");
+        }
     }
 
     #[test]

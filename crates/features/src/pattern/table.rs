@@ -96,6 +96,8 @@ pub struct Indexer<I> {
     /// The indices of the state in which no fluent holds, padded to whole rows.
     base: Vec<I>,
     rows: Rows<I>,
+    /// The fluents that change any index.
+    useful: Box<[u64]>,
     numbers: Vec<Number>,
     /// For each fluent, where its numbers begin in `number_terms`; one more at the end.
     first_number: Vec<u32>,
@@ -204,8 +206,21 @@ impl<I: Index> Indexer<I> {
         let mut padded: Vec<I> = base.iter().map(|&index| I::wrap(index)).collect();
         padded.resize(width, I::default());
         let (first_number, number_terms) = lists(terms.iter().map(|terms| terms.iter().copied()));
-        let base = padded;
-        Some(Indexer { n_fluents, n_instances, base, rows, numbers, first_number, number_terms, initial_numbers })
+        let mut useful = vec![0; n_fluents.div_ceil(64)].into_boxed_slice();
+        for fluent in (0..n_fluents).filter(|&fluent| !added[fluent].is_empty() || !terms[fluent].is_empty()) {
+            useful[fluent / 64] |= 1 << (fluent % 64);
+        }
+        Some(Indexer {
+            n_fluents,
+            n_instances,
+            base: padded,
+            rows,
+            useful,
+            numbers,
+            first_number,
+            number_terms,
+            initial_numbers,
+        })
     }
 
     /// The indices in a state, given one bit for each fluent.
@@ -222,7 +237,7 @@ impl<I: Index> Indexer<I> {
     /// Goes to another state: changes what differs.
     pub fn go(&self, at: &mut Indices<I>, state: &[u64]) {
         for (word, &wanted) in state.iter().enumerate() {
-            let mut different = at.state[word] ^ wanted;
+            let mut different = (at.state[word] ^ wanted) & self.useful[word];
             while different != 0 {
                 let bit = different.trailing_zeros();
                 self.flip(at, 64 * word as u32 + bit, wanted >> bit & 1 == 1);

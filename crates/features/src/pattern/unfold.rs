@@ -16,7 +16,7 @@ use insight::universe::Circuit;
 use machine::network::Network;
 use rustc_hash::FxHashMap;
 
-use super::set::{Literal, is_subset, matches};
+use super::set::{Literal, is_subset};
 
 /// How much unfolding may do.
 #[derive(Clone, Debug)]
@@ -484,11 +484,6 @@ pub fn without_one(pattern: &[Literal]) -> impl Iterator<Item = Box<[Literal]>> 
     })
 }
 
-/// Whether some conjunction of a disjunction of patterns holds in a state.
-pub fn any_matches(dnf: &Dnf, bits: &[u64]) -> bool {
-    dnf.conjunctions.iter().any(|conjunction| matches(conjunction, bits))
-}
-
 #[cfg(test)]
 mod tests {
     use machine::scalar::{Compiled, Scalar};
@@ -498,12 +493,7 @@ mod tests {
 
     use super::*;
     use crate::game::Game;
-
-    fn game(name: &str) -> Game {
-        let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
-        let reading = gdl::read("rules.kif", &std::fs::read(path).expect("the library has the game"));
-        Game::new(reading.program, 1).expect("it has a network")
-    }
+    use crate::pattern::testing::game;
 
     fn unfolder(game: &Game) -> Unfolder<'_> {
         let ground = game.circuit.ground.as_ref().expect("it is kept");

@@ -26,7 +26,7 @@ pub const UNKNOWN: u8 = 255;
 /// Positions of played matches. Those of one match need not stand together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Positions {
-    /// What the names of the game's roles and fluents hash to; see [`fingerprint`].
+    /// What the names of the game's fluents hash to; see [`fingerprint`].
     pub fingerprint: u64,
     /// How many words a state has.
     pub n_words: usize,
@@ -162,11 +162,20 @@ impl Positions {
     }
 }
 
-/// A hash of the names of a game's roles and fluents, by which stored positions are known to be of this game's network.
+/// A hash of the game's fluents under the names by which they are compared, and of the number of roles; by it stored
+/// positions are known to be of this game's network. How names are shown does not matter.
 pub fn fingerprint(network: &Network) -> u64 {
-    let fluents = network.fluents.iter().map(|&fluent| network.name(fluent));
-    let text: Vec<String> = network.roles.iter().cloned().chain(fluents).collect();
-    bytes::hash(text.join("\n").to_lowercase().as_bytes())
+    fn write(network: &Network, term: gdl::TermId, text: &mut String) {
+        text.push_str(network.symbols.lower(network.terms.name(term)));
+        for &arg in network.terms.args(term) {
+            text.push('(');
+            write(network, arg, text);
+        }
+        text.push(')');
+    }
+    let mut text = format!("{} roles", network.roles.len());
+    network.fluents.iter().for_each(|&fluent| write(network, fluent, &mut text));
+    bytes::hash(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -44,8 +44,20 @@ pub struct Move {
     pub number: Option<u32>,
     /// Whether the role could make it.
     pub could: Wire,
-    /// The fluents that the move may change, by their numbers in the universe, and whether each would hold next.
-    pub next: Vec<(u32, Wire)>,
+    /// What the move may change.
+    pub changes: Vec<Change>,
+}
+
+/// A fluent that a move may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The fluent, by its number in the universe.
+    pub fluent: u32,
+    /// Whether it would hold next.
+    pub next: Wire,
+    /// Whether rules name the move as a reason for what the fluent is next, or for what it is not. If not, it changes
+    /// because this role makes none of the moves that they name.
+    pub named: bool,
 }
 
 /// What moves would do.
@@ -80,27 +92,38 @@ pub fn find(game: &Game, watched: &[bool], budget: &Budget) -> Result<Effects, S
         }
     }
     moves.sort_unstable();
-    // Step 2. The watched fluents that each move may change.
-    let mut touched: Vec<Vec<u32>> = vec![Vec::new(); ground.moves.len()];
-    for (fluent, next) in ground.next.iter().enumerate() {
-        let (Some(next), Some(mine)) = (next, own.fluents[fluent]) else { continue };
-        if watched[mine as usize] {
-            moves_below(&ground, *next).into_iter().for_each(|chosen| touched[chosen as usize].push(fluent as u32));
-        }
-    }
+    // Step 2. The watched fluents, and the moves that their next values depend on.
+    let watched: Vec<(u32, u32, BTreeSet<u32>)> = (0..ground.fluents.len())
+        .filter(|&fluent| own.fluents[fluent].is_some_and(|mine| watched[mine as usize]))
+        .filter_map(|fluent| ground.next[fluent].map(|next| (fluent as u32, next, moves_below(&ground, next))))
+        .collect();
     // Step 3. What would hold next, as further views.
     let idle: Vec<Option<u32>> = (0..ground.roles.len()).map(|role| own.idle(game, &ground, role)).collect();
     let control: Vec<Vec<u32>> = own.control(game);
     let mut reducer = Reducer::new(&ground, &control, budget.instances);
-    let mut wanted: Vec<(usize, u32, Value)> = Vec::new();
-    for (index, &(role, chosen, _)) in moves.iter().enumerate() {
-        reducer.suppose(&ground, role, chosen, &idle, &control);
-        for &fluent in &touched[chosen as usize] {
-            let next = ground.next[fluent as usize].expect("it was looked at");
-            let value = reducer.atom(&mut ground, next, 0).ok_or("what moves do takes too long to find out")?;
-            let unchanged = Value::Literal(GroundLiteral { signal: Signal::Fluent(fluent), negated: false });
-            if value != unchanged {
-                wanted.push((index, fluent, value));
+    let too_long = || "what moves do takes too long to find out".to_owned();
+    let unchanged = |fluent: u32| Value::Literal(GroundLiteral { signal: Signal::Fluent(fluent), negated: false });
+    let mut wanted: Vec<(usize, u32, Value, bool)> = Vec::new();
+    for role in 0..ground.roles.len() as u32 {
+        let of_role = |index: &usize| moves[*index].0 == role && Some(moves[*index].1) != idle[role as usize];
+        let of_role: Vec<usize> = (0..moves.len()).filter(of_role).collect();
+        // What happens by itself, if the role makes none of the moves that matter.
+        reducer.suppose(&ground, role, None, &idle, &control);
+        for (fluent, next, named) in &watched {
+            let value = reducer.atom(&mut ground, *next, 0).ok_or_else(too_long)?;
+            if value != unchanged(*fluent) {
+                let others = of_role.iter().filter(|&&index| !named.contains(&moves[index].1));
+                wanted.extend(others.map(|&index| (index, *fluent, value, false)));
+            }
+        }
+        for &index in &of_role {
+            let chosen = moves[index].1;
+            reducer.suppose(&ground, role, Some(chosen), &idle, &control);
+            for (fluent, next, _) in watched.iter().filter(|(.., named)| named.contains(&chosen)) {
+                let value = reducer.atom(&mut ground, *next, 0).ok_or_else(too_long)?;
+                if value != unchanged(*fluent) {
+                    wanted.push((index, *fluent, value, true));
+                }
             }
         }
     }
@@ -108,7 +131,7 @@ pub fn find(game: &Game, watched: &[bool], budget: &Budget) -> Result<Effects, S
     for &(_, _, atom) in &moves {
         ground.views.push((0, Box::new([]), atom));
     }
-    for &(_, _, value) in &wanted {
+    for &(_, _, value, _) in &wanted {
         let atom = value.as_atom(&mut ground);
         ground.views.push((0, Box::new([]), atom));
     }
@@ -133,12 +156,12 @@ pub fn find(game: &Game, watched: &[bool], budget: &Budget) -> Result<Effects, S
             role: own.roles[role as usize],
             number: known.get(&(own.roles[role as usize], name(chosen).1)).copied(),
             could: network.formulas[index],
-            next: Vec::new(),
+            changes: Vec::new(),
         })
         .collect();
-    for (view, &(index, fluent, _)) in wanted.iter().enumerate() {
-        let mine = own.fluents[fluent as usize].expect("it was watched");
-        found[index].next.push((mine, network.formulas[moves.len() + view]));
+    for (view, &(index, fluent, _, named)) in wanted.iter().enumerate() {
+        let fluent = own.fluents[fluent as usize].expect("it was watched");
+        found[index].changes.push(Change { fluent, next: network.formulas[moves.len() + view], named });
     }
     let fluents = own_wires(game, &network);
     Ok(Effects { network, fluents, moves: found })
@@ -278,6 +301,8 @@ struct Reducer {
     fluents: FxHashMap<u32, bool>,
     chosen: FxHashSet<u32>,
     known: FxHashMap<u32, Value>,
+    /// The atoms that are being looked at, with the new atoms that stand for them where they lead back to themselves.
+    open: FxHashMap<u32, Option<u32>>,
     instances_left: u64,
 }
 
@@ -311,14 +336,23 @@ impl Reducer {
                 }
             }
         }
-        let (fluents, chosen, known) = Default::default();
-        Reducer { depends, fluents, chosen, known, instances_left: instances }
+        let (fluents, chosen, known, open) = Default::default();
+        Reducer { depends, fluents, chosen, known, open, instances_left: instances }
     }
 
-    fn suppose(&mut self, ground: &GroundProgram, role: u32, chosen: u32, idle: &[Option<u32>], control: &[Vec<u32>]) {
+    /// Supposes that a role makes a move, or none of those that matter, and that the others are idle.
+    fn suppose(
+        &mut self,
+        ground: &GroundProgram,
+        role: u32,
+        chosen: Option<u32>,
+        idle: &[Option<u32>],
+        control: &[Vec<u32>],
+    ) {
         self.known.clear();
+        self.open.clear();
         let others = (0..ground.roles.len()).filter(|&other| other != role as usize);
-        self.chosen = others.filter_map(|other| idle[other]).chain([chosen]).collect();
+        self.chosen = others.filter_map(|other| idle[other]).chain(chosen).collect();
         self.fluents.clear();
         for (other, fluents) in control.iter().enumerate() {
             self.fluents.extend(fluents.iter().map(|&fluent| (fluent, other == role as usize)));
@@ -336,10 +370,11 @@ impl Reducer {
         if depth > MAX_DEPTH {
             return None;
         }
-        // Atoms that lead back here refer to the new atom, whatever it comes to.
-        ground.atoms.push(0..0);
-        let new = ground.atoms.len() as u32 - 1;
-        self.known.insert(atom, Value::Literal(GroundLiteral { signal: Signal::Atom(new), negated: false }));
+        if let Some(new) = self.open.get_mut(&atom) {
+            let new = *new.get_or_insert_with(|| add_atom(ground, &[]));
+            return Some(Value::Literal(GroundLiteral { signal: Signal::Atom(new), negated: false }));
+        }
+        self.open.insert(atom, None);
         let instances: Vec<Vec<GroundLiteral>> = ground.instances(atom).map(<[_]>::to_vec).collect();
         let mut left: Vec<Vec<GroundLiteral>> = Vec::new();
         let mut holds = false;
@@ -381,15 +416,18 @@ impl Reducer {
         if holds {
             left = vec![Vec::new()];
         }
-        define(ground, new, &left);
-        let value = match &left[..] {
-            [] => Value::Constant(false),
-            [instance] => match instance[..] {
-                [] => Value::Constant(true),
-                [literal] if literal.signal != Signal::Atom(new) => Value::Literal(literal),
-                _ => self.known[&atom],
-            },
-            _ => self.known[&atom],
+        let new = self.open.remove(&atom).flatten();
+        if let Some(new) = new {
+            define(ground, new, &left);
+        }
+        let value = match (&left[..], new) {
+            ([], _) => Value::Constant(false),
+            ([instance], _) if instance.is_empty() => Value::Constant(true),
+            ([instance], None) if instance.len() == 1 => Value::Literal(instance[0]),
+            (_, new) => {
+                let new = new.unwrap_or_else(|| add_atom(ground, &left));
+                Value::Literal(GroundLiteral { signal: Signal::Atom(new), negated: false })
+            }
         };
         self.known.insert(atom, value);
         Some(value)
@@ -573,3 +611,6 @@ fn formula_constants(formula: &Formula, found: &mut BTreeSet<SymbolId>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,11 @@
 //! both are, a quantity the sum of the places of the values that it has. Each comes with a sentence in English.
 
 pub mod effects;
+pub mod fuzzy;
 pub mod region;
 pub mod squares;
 pub mod thesis;
+pub mod tree;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,11 +47,16 @@ pub struct Budget {
     pub paired_pieces: usize,
     /// Cells of a board whose pairs are listed.
     pub paired_cells: usize,
+    /// Moves of a game of which it is found out what they would do.
+    pub moves: usize,
+    /// For finding that out.
+    pub effects: effects::Budget,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { features: 4_000, paired_pieces: 12, paired_cells: 128 }
+        let effects = effects::Budget { instances: 5_000_000, ..effects::Budget::default() };
+        Budget { features: 4_000, paired_pieces: 12, paired_cells: 128, moves: 2_000, effects }
     }
 }
 
@@ -462,8 +469,12 @@ impl Builder<'_> {
         let n = board.axes.len() as u32;
         let ((from, first), (to, second)) = (Self::cell_vars(board, 0), Self::cell_vars(board, n));
         let list = [from, to].concat();
+        let mut watched = vec![false; self.game.universe.fluents.len()];
+        pieces.iter().flat_map(|piece| &piece.fluents).for_each(|&(fluent, _)| watched[fluent as usize] = true);
+        let few = pieces.len() > 1 && self.game.universe.moves.len() <= self.budget.moves;
+        let effects = few.then(|| effects::find(self.game, &watched, &self.budget.effects).ok()).flatten();
         for one in &pieces {
-            let steps = region::steps(self.game, board, one);
+            let steps = region::steps(self.game, board, one, effects.as_ref());
             if steps.iter().all(Vec::is_empty) {
                 continue;
             }

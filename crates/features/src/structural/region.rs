@@ -7,7 +7,9 @@ use gdl::symbol::keyword;
 use insight::family::Shape;
 use insight::structure::board::{Board, Marker};
 use machine::lanes::Vector;
+use machine::network::{Gate, Network, Wire};
 
+use super::effects::Effects;
 use crate::game::Game;
 
 /// Some cells of a board.
@@ -147,30 +149,46 @@ pub fn walk(steps: &[Vec<u32>], from: &[u32]) -> Vec<Option<u32>> {
     distance
 }
 
-/// Where a marker was seen to go from each cell in one step: it left the cell, and came to one other cell.
-pub fn steps(game: &Game, board: &Board, marker: &Marker) -> Vec<Vec<u32>> {
+/// Where a marker goes from each cell in one step: it leaves the cell and comes to another. By what moves would do, where that
+/// is known, and by what was seen in samples.
+pub fn steps(game: &Game, board: &Board, marker: &Marker, effects: Option<&Effects>) -> Vec<Vec<u32>> {
     let mut steps = vec![BTreeSet::new(); board.cells.len()];
+    // Step 1. Moves that need the marker on a cell, from which they take it away.
+    let cell_of: BTreeMap<u32, u32> = marker.fluents.iter().copied().collect();
+    for (effects, chosen) in
+        effects.iter().flat_map(|effects| effects.moves.iter().map(move |chosen| (effects, chosen)))
+    {
+        let on_cells = || chosen.changes.iter().filter_map(|change| Some((change, *cell_of.get(&change.fluent)?)));
+        let needed = |fluent: u32| implies(&effects.network, chosen.could, effects.fluents[fluent as usize]);
+        let left = on_cells().filter(|(change, _)| change.next == Wire::FALSE && needed(change.fluent));
+        for (_, from) in left {
+            let came = on_cells().filter(|&(change, to)| change.next != Wire::FALSE && to != from);
+            steps[from as usize].extend(came.map(|(_, to)| to));
+        }
+    }
+    // Step 2. Samples.
     for batch in &game.samples.batches {
         let on = batch.live & !batch.terminal;
-        let change = |fluent: u32| {
+        let change = |&(fluent, cell): &(u32, u32)| {
             let (before, after) = (batch.fluents[fluent as usize], batch.next[fluent as usize]);
-            (before & !after & on, after & !before & on)
+            (cell, before & !after & on, after & !before & on)
         };
-        let changes: Vec<(u32, Vector, Vector)> = marker
-            .fluents
-            .iter()
-            .map(|&(fluent, cell)| (cell, change(fluent)))
-            .map(|(cell, (left, came))| (cell, left, came))
-            .collect();
+        let changes: Vec<(u32, Vector, Vector)> = marker.fluents.iter().map(change).collect();
         for (from, left, _) in changes.iter().filter(|(_, left, _)| !left.is_zero()) {
-            for (to, _, came) in &changes {
-                if !(*left & *came).is_zero() {
-                    steps[*from as usize].insert(*to);
-                }
-            }
+            let came = changes.iter().filter(|(_, _, came)| !(*left & *came).is_zero());
+            steps[*from as usize].extend(came.map(|&(to, ..)| to));
         }
     }
     steps.into_iter().map(|cells| cells.into_iter().collect()).collect()
+}
+
+/// Whether a wire is a conjunction with another among its parts.
+fn implies(network: &Network, wire: Wire, part: Wire) -> bool {
+    let parts = match &network.gates[wire.gate() as usize] {
+        Gate::And(inputs) if !wire.is_inverted() => &inputs[..],
+        _ => &[],
+    };
+    wire == part || parts.contains(&part)
 }
 
 /// The cells that rules for goals and for the end of the game name: for each of their conditions on the board that has a

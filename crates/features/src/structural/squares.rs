@@ -25,7 +25,7 @@ use machine::lanes::{self, Lanes, Vector};
 use machine::network::Wire;
 use rustc_hash::FxHashMap;
 
-use super::effects::{self, Effects};
+use super::effects::{self, Change, Effects};
 use crate::game::Game;
 
 /// A square state: an index into [`Squares::names`].
@@ -108,7 +108,7 @@ pub fn mirror(game: &Game, board: usize, seed: u64) -> Option<Mirror> {
     let board = &game.structure.boards[board];
     let number: FxHashMap<gdl::TermId, u32> = game.universe.fluents.iter().copied().zip(0..).collect();
     let own: Vec<Option<u32>> = ground.fluents.iter().map(|fluent| number.get(fluent).copied()).collect();
-    let mut best: Option<((bool, usize, Vec<u32>), Mirror)> = None;
+    let mut mirrors = Vec::new();
     for symmetry in all.iter().flatten().chain(&found.generators).filter(|symmetry| symmetry.roles == [1, 0]) {
         let mut image = vec![None; game.universe.fluents.len()];
         for (fluent, &to) in symmetry.fluents.iter().enumerate() {
@@ -118,12 +118,11 @@ pub fn mirror(game: &Game, board: usize, seed: u64) -> Option<Mirror> {
         }
         let Some(mirror) = on_board(board, &image) else { continue };
         let moved = mirror.cells.iter().enumerate().filter(|&(cell, &to)| cell as u32 != to).count();
-        let key = (!symmetry.fixes_initial, moved, mirror.cells.clone());
-        if best.as_ref().is_none_or(|(least, _)| key < *least) {
-            best = Some((key, mirror));
-        }
+        mirrors.push((!symmetry.fixes_initial, moved, mirror));
     }
-    best.map(|(_, mirror)| mirror)
+    let least =
+        mirrors.into_iter().min_by(|one, other| (one.0, one.1, &one.2.cells).cmp(&(other.0, other.1, &other.2.cells)));
+    least.map(|(.., mirror)| mirror)
 }
 
 /// What a permutation of fluents does to markers and cells; `None` if it does not permute them.
@@ -233,10 +232,15 @@ fn properties(game: &Game, contents: &[Vec<(u32, Option<u32>, usize)>], effects:
     for chosen in &effects.moves {
         let role = chosen.role;
         let (mut filled, mut vacated, mut captured) = (Vec::new(), Vec::new(), Vec::new());
-        for &(fluent, next) in &chosen.next {
+        for &Change { fluent, next, named } in &chosen.changes {
             let (square, owner) = at[&fluent];
             let now = effects.fluents[fluent as usize];
             let of_another = owner.is_some_and(|owner| owner != role);
+            // Where all roles move at once, it may be the owner's own move that matters.
+            let idle = |owner: u32| !game.structure.turns.idle[owner as usize].is_empty();
+            if of_another && !named && !owner.is_some_and(idle) {
+                continue;
+            }
             let goes = network.all_of(&[chosen.could, now, next.inverted()]);
             if of_another {
                 captured.push((square, goes));
@@ -283,6 +287,20 @@ impl Squares {
             N_EMPTY + [1, 0, 2][class] * 8 * self.n_kinds + rest
         };
         StateId(flipped as u16)
+    }
+
+    /// Whether a square in this state holds a piece.
+    pub fn is_piece(&self, state: StateId) -> bool {
+        state.0 as usize >= N_EMPTY
+    }
+
+    /// The states, sorted by what they are: empty, with pieces of others, with own pieces, with pieces of nobody.
+    pub fn classes(&self) -> Vec<Vec<StateId>> {
+        let class = |state: usize| if state < N_EMPTY { 0 } else { 1 + (state - N_EMPTY) / (8 * self.n_kinds) };
+        let of_class = |wanted: usize| {
+            (0..self.names.len()).filter(|&state| class(state) == wanted).map(|state| StateId(state as u16)).collect()
+        };
+        (0..=CLASSES.len()).map(of_class).collect()
     }
 
     /// The square that has the place of this one for the other side.

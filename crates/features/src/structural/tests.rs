@@ -139,3 +139,26 @@ fn proposals_read_back_and_stay_within_their_bounds() {
         }
     }
 }
+
+#[test]
+fn a_king_is_as_many_steps_away_as_the_greater_coordinate_difference() {
+    let game = game("minichess");
+    let board = &game.structure.boards[0];
+    let universe = &game.universe;
+    let named = |marker: &&Marker| matches!(&marker.name, MarkerName::Terms(terms) if universe.name(terms[0]) == "bk");
+    let king = board.markers.iter().find(named).expect("there is a king");
+    let mut watched = vec![false; universe.fluents.len()];
+    king.fluents.iter().for_each(|&(fluent, _)| watched[fluent as usize] = true);
+    let effects = effects::find(&game, &watched, &effects::Budget::default()).expect("the game is small");
+    let steps = region::steps(&game, board, king, Some(&effects));
+    let place = |cell: usize, axis: usize| {
+        let value = board.cells[cell][axis];
+        board.axes[axis].values.iter().position(|&other| other == value).expect("it is on the axis")
+    };
+    for from in 0..board.cells.len() {
+        for (to, distance) in region::walk(&steps, &[from as u32]).into_iter().enumerate() {
+            let expected = (0..2).map(|axis| place(from, axis).abs_diff(place(to, axis))).max();
+            assert_eq!(distance.map(|distance| distance as usize), expected, "{}", universe.name(board.cells[to][0]));
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! What the tests of features share.
+//! What the tests of features share; no test needs all of it.
+#![allow(dead_code)]
 
 use features::feature::Feature;
 use features::formula::Formula;

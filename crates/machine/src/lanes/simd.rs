@@ -1,9 +1,9 @@
 //! The kernel of the lane machine: a straight run of two-input gates over vectors of bits.
 //!
-//! This is the one module of the project with unsafe code. It holds the same loop three times, compiled for AVX-512,
-//! for AVX2 and for any processor; which one runs is decided once, when the program starts. Two things are unsafe
-//! here: calling a function that was compiled for instructions the processor might lack, and leaving out the bounds
-//! checks of the loop. Both are safe because of what [`Kernel::detect`] and [`Program::new`] check.
+//! This module and [`super::count`] are the only ones of this crate with unsafe code. It holds the same loop three times,
+//! compiled for AVX-512, for AVX2 and for any processor; which one runs is decided once, when the program starts. Two
+//! things are unsafe here: calling a function that was compiled for instructions the processor might lack, and leaving out
+//! the bounds checks of the loop. Both are safe because of what [`Kernel::detect`] and [`Program::new`] check.
 
 #![allow(unsafe_code)]
 

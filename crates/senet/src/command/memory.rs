@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::memory;
 
-/// Lists the games that are remembered, or forgets one
+/// Lists the games that are remembered, or forgets one with all that is kept of it
 ///
 /// Examples:
-///   senet memory                      all games, with the day on which they were first met
+///   senet memory                      all games, with the day on which they were first met, and kept positions
 ///   senet memory --json               an object for each game, on a line of its own
 ///   senet memory forget my-game       forgets a game
 ///
@@ -64,14 +64,23 @@ pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
         };
         return Ok(code);
     }
+    let kept = store.kept()?;
+    let n_positions = |game: &arena::store::Entry| {
+        kept.iter().filter(|kept| kept.key.game == game.fingerprint).map(|kept| kept.n_positions).sum::<u64>()
+    };
     let width = games.iter().map(|game| game.name.chars().count()).max().unwrap_or(0);
     for game in &games {
         let (fingerprint, day) = (format!("{:032x}", game.fingerprint), memory::day(game.met_at));
         if arguments.json {
-            let line = json!({ "name": game.name, "fingerprint": fingerprint, "met": day });
+            let line =
+                json!({ "name": game.name, "fingerprint": fingerprint, "met": day, "positions": n_positions(game) });
             writeln!(out, "{line}")?;
         } else {
-            writeln!(out, "{:width$}  {day}  {fingerprint}", game.name)?;
+            let positions = match n_positions(game) {
+                0 => String::new(),
+                n => format!("  {n} positions"),
+            };
+            writeln!(out, "{:width$}  {day}  {fingerprint}{positions}", game.name)?;
         }
     }
     out.flush()?;

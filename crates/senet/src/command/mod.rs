@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod check;
 mod explain;
+mod features;
 mod games;
 mod memory;
 mod perft;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Show(show::Show),
     Check(check::Check),
     Analyze(analyze::Analyze),
+    Features(features::Features),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -38,6 +40,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
+        Command::Features(arguments) => features::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

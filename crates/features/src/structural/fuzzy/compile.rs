@@ -1,0 +1,254 @@
+//! Fuzzy formulas as programs over bit masks.
+//!
+//! A position becomes one mask of squares for each state. A ground feature counts bits; everything above it is the least or
+//! the greatest of values on a stack. Programs do not depend on weights, so the values of all terms in a position can be kept
+//! and weighed in many ways. The other side's view is the same program over ground features turned round.
+
+use rustc_hash::FxHashMap;
+
+use super::{Function, Ground, Meaning, StateId, Vocabulary};
+
+/// How the evaluation keeps away from results that are certain.
+pub const MARGIN: f64 = 0.01;
+
+/// The result of a match that is over, for the one who looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum End {
+    Lost,
+    Drawn,
+    Won,
+}
+
+impl End {
+    /// Its value.
+    pub fn value(self) -> f64 {
+        match self {
+            End::Lost => 0.0,
+            End::Drawn => 0.5,
+            End::Won => 1.0,
+        }
+    }
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    /// The value of a ground feature.
+    Ground(u32),
+    /// One less the value of a ground feature.
+    NotGround(u32),
+    /// The least of so many values.
+    Least(u32),
+    /// The greatest of so many values.
+    Greatest(u32),
+}
+
+/// A ground feature as masks.
+#[derive(Clone, Debug)]
+struct Mask {
+    states: Vec<StateId>,
+    squares: Vec<u64>,
+    factor: f64,
+}
+
+/// A position as one mask of squares for each state.
+#[derive(Clone, Debug)]
+pub struct Position {
+    n_words: usize,
+    masks: Vec<u64>,
+}
+
+impl Position {
+    /// A position, given the state of each square.
+    pub fn new(vocabulary: &Vocabulary, states: &[StateId]) -> Position {
+        let n_words = states.len().div_ceil(64);
+        let mut masks = vec![0; n_words * vocabulary.states.len()];
+        for (square, state) in states.iter().enumerate() {
+            masks[state.0 as usize * n_words + square / 64] |= 1 << (square % 64);
+        }
+        Position { n_words, masks }
+    }
+}
+
+/// A function of phases, compiled.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    grounds: Vec<Mask>,
+    flipped: Vec<Mask>,
+    programs: Vec<Vec<Op>>,
+    /// For each phase, its terms as ranges of programs, and their weights, which add up to 1.
+    phases: Vec<(u32, std::ops::Range<usize>, Vec<f64>)>,
+}
+
+impl Compiled {
+    /// Compiles a function.
+    ///
+    /// # Errors
+    /// What a formula says that means nothing.
+    pub fn new(function: &Function, vocabulary: &Vocabulary) -> Result<Compiled, String> {
+        let mut compiler = Compiler::default();
+        let (mut programs, mut phases) = (Vec::new(), Vec::new());
+        for (phase, terms) in function.phases.iter().filter(|(_, terms)| !terms.is_empty()) {
+            let first = programs.len();
+            for (_, formula) in terms {
+                let mut ops = Vec::new();
+                compiler.emit(&simplify(vocabulary.resolve(formula)?), &mut ops);
+                programs.push(ops);
+            }
+            let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
+            let weights = terms.iter().map(|(weight, _)| if total > 0.0 { weight / total } else { 0.0 }).collect();
+            phases.push((*phase, first..programs.len(), weights));
+        }
+        let mask = |ground: &Ground| Mask {
+            states: ground.states.clone(),
+            squares: ground.squares.iter().fold(vec![0; vocabulary.squares.len().div_ceil(64)], |mut mask, square| {
+                mask[square / 64] |= 1 << (square % 64);
+                mask
+            }),
+            factor: 1.0 / f64::from(ground.limit),
+        };
+        let flip = |ground: &Ground| match vocabulary.flip(&Meaning::Ground(ground.clone())) {
+            Meaning::Ground(flipped) => mask(&flipped),
+            _ => unreachable!("a ground feature turned round is a ground feature"),
+        };
+        Ok(Compiled {
+            grounds: compiler.grounds.iter().map(mask).collect(),
+            flipped: compiler.grounds.iter().map(flip).collect(),
+            programs,
+            phases,
+        })
+    }
+
+    /// How many ground features there are, and how many instructions.
+    pub fn size(&self) -> (usize, usize) {
+        (self.grounds.len(), self.programs.iter().map(Vec::len).sum())
+    }
+
+    /// The phase whose terms are used in a phase: the nearest that has some, the lower one of two.
+    fn nearest(&self, phase: u32) -> Option<usize> {
+        let distance = |index: &usize| (self.phases[*index].0.abs_diff(phase), self.phases[*index].0);
+        (0..self.phases.len()).min_by_key(distance)
+    }
+
+    /// The values of a phase's terms, or of their images as the other side sees them.
+    pub fn terms(&self, position: &Position, phase: u32, flipped: bool) -> Vec<f64> {
+        let Some(index) = self.nearest(phase) else { return Vec::new() };
+        let grounds = if flipped { &self.flipped } else { &self.grounds };
+        let mut stack = Vec::new();
+        let range = self.phases[index].1.clone();
+        range.map(|program| self.run(&self.programs[program], grounds, position, &mut stack)).collect()
+    }
+
+    fn run(&self, program: &[Op], grounds: &[Mask], position: &Position, stack: &mut Vec<f64>) -> f64 {
+        stack.clear();
+        let ground = |number: u32| {
+            let mask = &grounds[number as usize];
+            let words = |state: &StateId| {
+                let first = state.0 as usize * position.n_words;
+                position.masks[first..first + position.n_words].iter().zip(&mask.squares)
+            };
+            let bits = |state: &StateId| words(state).map(|(held, wanted)| (held & wanted).count_ones()).sum::<u32>();
+            (f64::from(mask.states.iter().map(bits).sum::<u32>()) * mask.factor).min(1.0)
+        };
+        for &op in program {
+            match op {
+                Op::Ground(number) => stack.push(ground(number)),
+                Op::NotGround(number) => stack.push(1.0 - ground(number)),
+                Op::Least(n) => {
+                    let rest = stack.split_off(stack.len() - n as usize);
+                    stack.push(rest.into_iter().fold(1.0, f64::min));
+                }
+                Op::Greatest(n) => {
+                    let rest = stack.split_off(stack.len() - n as usize);
+                    stack.push(rest.into_iter().fold(0.0, f64::max));
+                }
+            }
+        }
+        stack.pop().unwrap_or(0.0)
+    }
+
+    /// The evaluation of a position for the one who looks; between 0 and 1, and never so sure of itself as an end is.
+    pub fn evaluate(&self, position: &Position, phase: u32, end: Option<End>) -> f64 {
+        if let Some(end) = end {
+            return end.value();
+        }
+        let Some(index) = self.nearest(phase) else { return 0.5 };
+        let weights = &self.phases[index].2;
+        let sum = |flipped: bool| {
+            let values = self.terms(position, phase, flipped);
+            weights.iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
+        };
+        let (own, others) = (sum(false), sum(true));
+        let share = if own + others > 0.0 { own / (own + others) } else { 0.5 };
+        MARGIN + (1.0 - 2.0 * MARGIN) * share
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    numbers: FxHashMap<Ground, u32>,
+    grounds: Vec<Ground>,
+}
+
+impl Compiler {
+    fn number(&mut self, ground: &Ground) -> u32 {
+        *self.numbers.entry(ground.clone()).or_insert_with(|| {
+            self.grounds.push(ground.clone());
+            self.grounds.len() as u32 - 1
+        })
+    }
+
+    /// Writes a program; negations stand before ground features alone.
+    fn emit(&mut self, meaning: &Meaning, ops: &mut Vec<Op>) {
+        match meaning {
+            Meaning::Ground(ground) => ops.push(Op::Ground(self.number(ground))),
+            Meaning::Not(inner) => match &**inner {
+                Meaning::Ground(ground) => ops.push(Op::NotGround(self.number(ground))),
+                _ => unreachable!("negations were pushed down to ground features"),
+            },
+            Meaning::And(parts) | Meaning::Or(parts) => {
+                parts.iter().for_each(|part| self.emit(part, ops));
+                let n = parts.len() as u32;
+                ops.push(if matches!(meaning, Meaning::And(_)) { Op::Least(n) } else { Op::Greatest(n) });
+            }
+        }
+    }
+}
+
+/// The same values with negations before ground features alone, and without what the least or greatest of values does not
+/// need: repetitions, and what is absorbed (`A and (A or B)` is `A`). `A or not A` stays: it need not be 1.
+pub fn simplify(meaning: Meaning) -> Meaning {
+    reduce(meaning, false)
+}
+
+fn reduce(meaning: Meaning, negated: bool) -> Meaning {
+    let (parts, conjunction) = match meaning {
+        Meaning::Ground(_) if negated => return Meaning::Not(Box::new(meaning)),
+        Meaning::Ground(_) => return meaning,
+        Meaning::Not(inner) => return reduce(*inner, !negated),
+        Meaning::And(parts) => (parts, !negated),
+        Meaning::Or(parts) => (parts, negated),
+    };
+    // Step 1. Flatten and sort.
+    let mut flat = Vec::new();
+    for part in parts {
+        match (reduce(part, negated), conjunction) {
+            (Meaning::And(inner), true) | (Meaning::Or(inner), false) => flat.extend(inner),
+            (other, _) => flat.push(other),
+        }
+    }
+    flat.sort();
+    flat.dedup();
+    // Step 2. Absorb: a part that is of the other kind and has one of the parts among its own.
+    let absorbed = |part: &Meaning| match (part, conjunction) {
+        (Meaning::Or(inner), true) | (Meaning::And(inner), false) => inner.iter().any(|inner| flat.contains(inner)),
+        _ => false,
+    };
+    let kept: Vec<Meaning> = flat.iter().filter(|part| !absorbed(part)).cloned().collect();
+    match <[Meaning; 1]>::try_from(kept) {
+        Ok([only]) => only,
+        Err(parts) if conjunction => Meaning::And(parts),
+        Err(parts) => Meaning::Or(parts),
+    }
+}
