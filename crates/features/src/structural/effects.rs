@@ -611,3 +611,6 @@ fn formula_constants(formula: &Formula, found: &mut BTreeSet<SymbolId>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

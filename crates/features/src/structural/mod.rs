@@ -49,11 +49,14 @@ pub struct Budget {
     pub paired_cells: usize,
     /// Moves of a game of which it is found out what they would do.
     pub moves: usize,
+    /// For finding that out.
+    pub effects: effects::Budget,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { features: 4_000, paired_pieces: 12, paired_cells: 128, moves: 2_000 }
+        let effects = effects::Budget { instances: 5_000_000, ..effects::Budget::default() };
+        Budget { features: 4_000, paired_pieces: 12, paired_cells: 128, moves: 2_000, effects }
     }
 }
 
@@ -469,7 +472,7 @@ impl Builder<'_> {
         let mut watched = vec![false; self.game.universe.fluents.len()];
         pieces.iter().flat_map(|piece| &piece.fluents).for_each(|&(fluent, _)| watched[fluent as usize] = true);
         let few = pieces.len() > 1 && self.game.universe.moves.len() <= self.budget.moves;
-        let effects = few.then(|| effects::find(self.game, &watched, &effects::Budget::default()).ok()).flatten();
+        let effects = few.then(|| effects::find(self.game, &watched, &self.budget.effects).ok()).flatten();
         for one in &pieces {
             let steps = region::steps(self.game, board, one, effects.as_ref());
             if steps.iter().all(Vec::is_empty) {

@@ -134,9 +134,17 @@ pub struct Literals {
     arguments: Vec<Vec<TermId>>,
     /// The places of objects in the order of an argument, for each functor and argument that has one.
     orders: FxHashMap<(Relation, usize), FxHashMap<TermId, u32>>,
-    /// For each functor that is a completely ordered board, its marker's argument, and for the others the first and the last
-    /// object.
-    boards: FxHashMap<Relation, (usize, Vec<Option<(TermId, TermId)>>)>,
+    /// The functors that are completely ordered boards.
+    boards: FxHashMap<Relation, Ends>,
+}
+
+/// Where a board ends.
+#[derive(Clone, Debug)]
+struct Ends {
+    /// The argument that is the marker.
+    marker: usize,
+    /// For each other argument, the first and the last object.
+    of: Vec<Option<(TermId, TermId)>>,
 }
 
 impl Literals {
@@ -192,7 +200,7 @@ impl Literals {
                 for (axis, &coordinate) in board.axes.iter().zip(coordinates) {
                     ends[coordinate] = axis.values.first().copied().zip(axis.values.last().copied());
                 }
-                literals.boards.insert(functor, (*marker, ends));
+                literals.boards.insert(functor, Ends { marker: *marker, of: ends });
             }
         }
         literals
@@ -203,9 +211,12 @@ impl Literals {
         let (functor, arguments) = (self.functors[fluent as usize], &self.arguments[fluent as usize]);
         // Whether each coordinate is at an end; nothing for what is on no board with this marker.
         let ends = |marker: usize| {
-            let (_, ends) = self.boards.get(&functor).filter(|(own, _)| *own == marker)?;
-            let ends =
-                ends.iter().zip(arguments).filter_map(|(ends, argument)| Some((*ends)?).map(|ends| (ends, argument)));
+            let ends = self.boards.get(&functor).filter(|ends| ends.marker == marker)?;
+            let ends = ends
+                .of
+                .iter()
+                .zip(arguments)
+                .filter_map(|(ends, argument)| Some((*ends)?).map(|ends| (ends, argument)));
             Some(ends.map(|((first, last), argument)| *argument == first || *argument == last).collect::<Vec<bool>>())
         };
         match qualifier {
@@ -277,7 +288,7 @@ impl Literals {
                     }
                 }
             }
-            if let Some(&(marker, _)) = self.boards.get(&functor) {
+            if let Some(&Ends { marker, .. }) = self.boards.get(&functor) {
                 let corner = Qualifier::Corner(marker);
                 for qualifier in [corner.clone(), Qualifier::Edge(marker), Qualifier::Not(Box::new(corner))] {
                     _ = add(&mut tree, parent, &fluents, functor, qualifier);

@@ -226,16 +226,14 @@ impl Vocabulary {
     }
 
     fn matching(&self, pattern: &Pattern) -> Result<Vec<StateId>, String> {
-        let digits = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (fits, text): (Box<dyn Fn(&str) -> bool>, String) = match pattern {
-            Pattern::State(state) => (Box::new(move |name| name == state), state.clone()),
-            Pattern::Letters(letters) => {
-                (Box::new(move |name| &name[..digits(name)] == letters), format!("{letters}*"))
-            }
+        let letters = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        let fits = |name: &str| match pattern {
+            Pattern::State(state) => name == state,
+            Pattern::Letters(wanted) => letters(name) == *wanted,
         };
         let all = self.states.iter().zip(0..).filter(|(name, _)| fits(name)).map(|(_, state)| StateId(state));
         let found: Vec<StateId> = all.collect();
-        if found.is_empty() { Err(format!("there is no state `{text}`")) } else { Ok(found) }
+        if found.is_empty() { Err(format!("there is no state `{}`", text::pattern(pattern))) } else { Ok(found) }
     }
 
     fn fitting(&self, wanted: &[Option<u32>]) -> Result<Vec<usize>, String> {

@@ -22,6 +22,14 @@ pub(super) fn square(coordinates: &[Option<u32>]) -> String {
     format!("({})", each.collect::<Vec<_>>().join(","))
 }
 
+/// A pattern as text.
+pub(super) fn pattern(pattern: &Pattern) -> String {
+    match pattern {
+        Pattern::State(state) => state.clone(),
+        Pattern::Letters(letters) => format!("{letters}*"),
+    }
+}
+
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let several = |f: &mut fmt::Formatter<'_>, parts: &[Formula], between: &str| {
@@ -36,10 +44,6 @@ impl fmt::Display for Formula {
                 write!(f, "({state}@{})", square(&at.iter().copied().map(Some).collect::<Vec<_>>()))
             }
             Formula::Fuzzy(patterns, place) => {
-                let pattern = |pattern: &Pattern| match pattern {
-                    Pattern::State(state) => state.clone(),
-                    Pattern::Letters(letters) => format!("{letters}*"),
-                };
                 write!(f, "({{{}}}@", patterns.iter().map(pattern).collect::<Vec<_>>().join(","))?;
                 match place {
                     Place::Region(name) => write!(f, "{name})"),
