@@ -89,6 +89,7 @@ impl Bindings {
                         (keyword::LEGAL, [role, chosen]) if !negated => {
                             binding.moves.extend(moves.get(&(role.clone(), chosen.clone())));
                         }
+                        _ if dynamic.contains_key(&atom.relation()) => binding.others.push(atom.args.clone()),
                         _ => {}
                     },
                 );

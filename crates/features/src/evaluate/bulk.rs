@@ -22,15 +22,18 @@ pub struct Compiled {
     negative: Vec<u32>,
 }
 
+/// Wires with what each adds.
+type Terms = Vec<(Wire, u32)>;
+
 impl Compiled {
     /// Prepares features.
     pub fn new(sums: &Sums) -> Compiled {
         let network = Arc::new(formulas_alone(&sums.network));
         let machine = lanes::Compiled::new(network.clone());
         let mut constants = vec![0; sums.features.len()];
-        let mut parts: [Vec<(u32, Vec<(Wire, u32)>)>; 2] = Default::default();
+        let mut parts: [Vec<(u32, Terms)>; 2] = Default::default();
         for (feature, terms) in sums.features.iter().enumerate() {
-            let mut own: [Vec<(Wire, u32)>; 2] = Default::default();
+            let mut own: [Terms; 2] = Default::default();
             for &(formula, weight) in terms {
                 match network.formulas[formula as usize] {
                     Wire::TRUE => constants[feature] += weight,
@@ -45,8 +48,8 @@ impl Compiled {
             }
         }
         let [positive, negative] = &parts;
-        let all: Vec<Vec<(Wire, u32)>> = positive.iter().chain(negative).map(|(_, terms)| terms.clone()).collect();
-        let features = |part: &[(u32, Vec<(Wire, u32)>)]| part.iter().map(|&(feature, _)| feature).collect();
+        let all: Vec<Terms> = positive.iter().chain(negative).map(|(_, terms)| terms.clone()).collect();
+        let features = |part: &[(u32, Terms)]| part.iter().map(|&(feature, _)| feature).collect();
         Compiled {
             adder: Adder::new(&machine, &all),
             n_features: sums.features.len(),

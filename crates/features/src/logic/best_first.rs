@@ -358,8 +358,15 @@ impl Generation<'_> {
             expanded: false,
             feature,
         };
+        // Whether there is a binding is often found where all of them are too many.
+        let mut fewer = None;
         match values {
-            None => self.outcome.n_without_values += 1,
+            None => {
+                self.outcome.n_without_values += 1;
+                if !node.feature.list.is_empty() && node.feature.weight == Weight::One {
+                    fewer = Some(Feature { list: Vec::new(), ..node.feature.clone() });
+                }
+            }
             Some(values) => {
                 let first = values.first().copied();
                 if values.iter().all(|value| Some(*value) == first) {
@@ -394,6 +401,9 @@ impl Generation<'_> {
         self.best.push(Item { priority, node: at });
         self.oldest[about as usize].push_back(at);
         self.nodes.push(node);
+        if let Some(fewer) = fewer {
+            self.add(&fewer, "remove-variable", Some(at), about);
+        }
         true
     }
 }
