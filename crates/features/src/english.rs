@@ -353,11 +353,12 @@ impl Speaker<'_> {
     /// The conditions, with the variables that are not listed introduced.
     fn such_that(&self, feature: &Feature) -> String {
         let free = feature.formula.free_variables();
-        let some: Vec<String> = free
+        let mut some: Vec<String> = free
             .iter()
             .filter(|var| !feature.list.contains(var))
             .filter_map(|var| self.names.letters.get(var).cloned())
             .collect();
+        some.sort();
         let conditions = self.formula(&feature.formula);
         match (&some[..], feature.list.is_empty()) {
             ([], _) => conditions,
@@ -760,7 +761,7 @@ mod tests {
         how many cells (A, B) there are such that C is on (A, B), for C = white less for C = black
         how many combinations of A, B, C and D there are such that white can do (move A B C D) and black is on (C, D)
         how many combinations of A, B and C there are such that white is on (A, B), black is not on (A, C) and C comes right after B
-        how many values of A there are such that for some B, C and D, white is on (A, B), (A, C) and (A, D), and B, C and D follow each other
+        how many values of A there are such that for some B, C and D, white is on (A, D), (A, B) and (A, C), and D, B and C follow each other
         ");
         let features = [
             "(sum (manhattan (?0 ?2 (a b c d)) (?1 ?3 (1 2 3 4))) (?0 ?1 ?2 ?3)
