@@ -22,42 +22,43 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// The games of the thesis: our name, what it generated, how many were different and how many were selected (none where it
-/// gave up), seconds of generation and selection, and milliseconds per state.
+/// gave up), seconds of generation and selection, and microseconds per state.
+type Row = (&'static str, u32, u32, Option<u32>, f64, u32);
 #[rustfmt::skip]
-const THESIS: [(&str, u32, u32, Option<u32>, f64, f64); 33] = [
-    ("beatmania", 155, 79, Some(23), 1.24, 0.25),
-    ("hanoi", 7, 7, Some(3), 0.02, 0.0),
-    ("knightmove", 14, 14, Some(6), 0.72, 0.11),
-    ("mummy-maze", 1010, 553, Some(7), 111.31, 2.05),
-    ("othello", 90, 60, Some(3), 25.81, 0.13),
-    ("pancakes", 386, 325, Some(10), 1.46, 0.09),
-    ("pentago", 20, 12, Some(1), 0.44, 0.0),
-    ("quarto", 17, 12, Some(3), 0.17, 0.02),
-    ("asteroids", 455, 274, Some(138), 16.14, 3.83),
-    ("blocker", 8510, 1964, Some(154), 109.36, 18.41),
-    ("bomberman", 3072, 1171, Some(122), 885.44, 17.36),
-    ("breakthrough", 14128, 4730, Some(133), 218.21, 8.92),
-    ("checkers-ggp", 5271, 2756, Some(632), 310.01, 21.16),
-    ("chinese-checkers", 48, 42, Some(25), 6.40, 1.94),
-    ("circle-solitaire", 243, 148, Some(123), 60.25, 19.45),
-    ("connect-four", 803, 273, Some(141), 45.57, 13.12),
-    ("crisscross", 953, 452, Some(122), 11.98, 2.75),
-    ("crossers3", 12330, 2871, Some(122), 121.99, 19.68),
-    ("eight-puzzle", 118016, 30184, Some(144), 542.35, 3.43),
-    ("ghostmaze", 9455, 3963, Some(78), 817.15, 19.71),
-    ("hallway", 1763, 630, Some(93), 161.86, 17.73),
-    ("incredible", 238, 129, Some(58), 3.22, 0.82),
-    ("merrills", 43467, 13411, Some(189), 1281.16, 14.44),
-    ("pacman", 25634, 10541, Some(137), 1648.22, 14.87),
-    ("peg", 1591, 672, Some(20), 53.60, 0.69),
-    ("racetrack-corridor", 1454, 649, Some(168), 32.98, 6.28),
-    ("tic-tac-toe", 640, 254, Some(151), 7.29, 1.95),
-    ("tic-tic-toe", 10831, 2838, Some(219), 95.14, 4.57),
-    ("wallmaze", 45778, 20308, Some(29), 737.13, 2.67),
-    ("blobwars", 391214, 111598, None, 1414.20, 0.0),
-    ("endgame", 276769, 100317, None, 7736.25, 0.0),
-    ("minichess", 284338, 104659, None, 2610.22, 0.0),
-    ("skirmish", 350321, 137335, None, 5832.62, 0.0),
+const THESIS: [Row; 33] = [
+    ("beatmania", 155, 79, Some(23), 1.24, 250),
+    ("hanoi", 7, 7, Some(3), 0.02, 0),
+    ("knightmove", 14, 14, Some(6), 0.72, 110),
+    ("mummy-maze", 1010, 553, Some(7), 111.31, 2050),
+    ("othello", 90, 60, Some(3), 25.81, 130),
+    ("pancakes", 386, 325, Some(10), 1.46, 90),
+    ("pentago", 20, 12, Some(1), 0.44, 0),
+    ("quarto", 17, 12, Some(3), 0.17, 20),
+    ("asteroids", 455, 274, Some(138), 16.14, 3830),
+    ("blocker", 8510, 1964, Some(154), 109.36, 18410),
+    ("bomberman", 3072, 1171, Some(122), 885.44, 17360),
+    ("breakthrough", 14128, 4730, Some(133), 218.21, 8920),
+    ("checkers-ggp", 5271, 2756, Some(632), 310.01, 21160),
+    ("chinese-checkers", 48, 42, Some(25), 6.40, 1940),
+    ("circle-solitaire", 243, 148, Some(123), 60.25, 19450),
+    ("connect-four", 803, 273, Some(141), 45.57, 13120),
+    ("crisscross", 953, 452, Some(122), 11.98, 2750),
+    ("crossers3", 12330, 2871, Some(122), 121.99, 19680),
+    ("eight-puzzle", 118016, 30184, Some(144), 542.35, 3430),
+    ("ghostmaze", 9455, 3963, Some(78), 817.15, 19710),
+    ("hallway", 1763, 630, Some(93), 161.86, 17730),
+    ("incredible", 238, 129, Some(58), 3.22, 820),
+    ("merrills", 43467, 13411, Some(189), 1281.16, 14440),
+    ("pacman", 25634, 10541, Some(137), 1648.22, 14870),
+    ("peg", 1591, 672, Some(20), 53.60, 690),
+    ("racetrack-corridor", 1454, 649, Some(168), 32.98, 6280),
+    ("tic-tac-toe", 640, 254, Some(151), 7.29, 1950),
+    ("tic-tic-toe", 10831, 2838, Some(219), 95.14, 4570),
+    ("wallmaze", 45778, 20308, Some(29), 737.13, 2670),
+    ("blobwars", 391214, 111598, None, 1414.20, 0),
+    ("endgame", 276769, 100317, None, 7736.25, 0),
+    ("minichess", 284338, 104659, None, 2610.22, 0),
+    ("skirmish", 350321, 137335, None, 5832.62, 0),
 ];
 
 fn main() {
@@ -105,7 +106,7 @@ fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
     let (search, bulk) = cost(&game, &set, &collected.positions)?;
     let thesis = THESIS.iter().find(|row| row.0 == name).map_or("| | |".to_owned(), |row| {
         let selected = row.3.map_or("gave up".to_owned(), |selected| selected.to_string());
-        let cost = row.3.map_or(String::new(), |_| format!("{:.0}", row.5 * 1000.0));
+        let cost = row.3.map_or(String::new(), |_| row.5.to_string());
         format!("{} / {} / {selected} | {:.1} | {cost}", row.1, row.2, row.4)
     });
     let n_significant = set.features.iter().filter(|selected| selected.significant).count();

@@ -202,7 +202,7 @@ impl Columns {
     fn empty(n: usize) -> Columns {
         let words = n.div_ceil(64).max(1);
         let mut all = vec![u64::MAX; words];
-        if n % 64 != 0 || n == 0 {
+        if !n.is_multiple_of(64) || n == 0 {
             all[words - 1] = (1 << (n % 64)) - 1;
         }
         Columns {

@@ -28,6 +28,8 @@ const MAX_ARGUMENTS: usize = 5;
 /// A place where values stand: a function of fluents or of moves and the number of an argument. A role has the function `role`.
 type Place = (bool, SymbolId, usize);
 type Values = FxHashMap<Term, Term>;
+/// The arguments of a term, and the function and arguments of its image.
+type Pair = (Vec<Term>, SymbolId, Vec<Term>);
 
 /// How a symmetry maps terms with one function.
 #[derive(Clone, Debug)]
@@ -94,8 +96,7 @@ impl Images {
 
     /// Finds for each function the order of arguments and the map of values that the pairs agree with.
     fn read(&mut self, is_move: bool, pairs: Vec<(Term, Term)>) -> Option<()> {
-        let mut by_function: indexmap::IndexMap<(SymbolId, usize), Vec<(Vec<Term>, SymbolId, Vec<Term>)>> =
-            indexmap::IndexMap::new();
+        let mut by_function: indexmap::IndexMap<(SymbolId, usize), Vec<Pair>> = indexmap::IndexMap::new();
         for (from, to) in pairs {
             let ((name, args), (image, image_args)) = (parts(&from), parts(&to));
             by_function.entry((name, args.len())).or_default().push((args.to_vec(), image, image_args.to_vec()));
