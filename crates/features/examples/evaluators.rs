@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use features::compile::{budget, compile};
+use features::compile::{Budget, compile};
 use features::evaluate::incremental::{Score, Values};
 use features::evaluate::{bulk, incremental};
 use features::feature::Feature;
@@ -33,7 +33,7 @@ fn main() {
         let text = std::fs::read(&path).expect("a game of the library");
         let game = Game::new(gdl::read(&name, &text).program, 1).expect("it has a network");
         let features = features(&game);
-        let sums = compile(&game, &features, &budget()).expect("it compiles").sums;
+        let sums = compile(&game, &features, &Budget::default()).expect("it compiles").sums;
         let weights: Vec<i32> = (0..features.len() as i32).map(|index| index * 37 % 101 - 50).collect();
 
         // Search.

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use features::compile::{budget, compile};
+use features::compile::{Budget, compile};
 use features::construct::{FeatureSet, Mode, Settings, construct};
 use features::evaluate::{bulk, incremental};
 use features::feature::Feature;
@@ -134,7 +134,7 @@ fn print(game: &Game, set: &FeatureSet) {
 /// What the chosen features cost: microseconds for a state in search beyond the game itself, and states per second in bulk.
 fn cost(game: &Game, set: &FeatureSet, positions: &Positions) -> Result<(f64, f64), String> {
     let features: Vec<Feature> = set.features.iter().map(|selected| selected.feature.clone()).collect();
-    let compiled = compile(game, &features, &budget())?;
+    let compiled = compile(game, &features, &Budget::default())?;
     let states: Vec<Vec<u64>> =
         (0..positions.len().min(20_000)).map(|at| compiled.views.state(positions.state(at))).collect();
     // In search: random matches, each move made and taken back and made again.

@@ -2,7 +2,6 @@
 //!
 //! This is for people who want to see a feature on the board; evaluation has no use for it.
 
-use gdl::ground::Budget;
 use gdl::keyword;
 use gdl::program::{Term, VarId};
 use insight::universe;
@@ -10,7 +9,7 @@ use machine::lanes::{self, Lanes};
 use rustc_hash::FxHashMap;
 
 use crate::columns::term;
-use crate::compile::{self, Compiled};
+use crate::compile::{self, Budget, Compiled};
 use crate::feature::Feature;
 use crate::formula::Formula;
 use crate::game::Game;
@@ -38,9 +37,9 @@ pub struct Bindings {
     pub features: Vec<Vec<Binding>>,
 }
 
-/// How much the ground rules of all bindings may take.
+/// How many bindings are looked at.
 fn budget() -> Budget {
-    Budget { literals: 3_000_000, facts: 500_000, work: 40_000_000, ..Budget::default() }
+    Budget { conditions: 5_000, all_conditions: 300_000, ..Budget::default() }
 }
 
 impl Bindings {

@@ -14,6 +14,7 @@ use gdl::program::{Relation, Term, VarId};
 use gdl::symbol::SymbolId;
 use gdl::{Database, TermId};
 use machine::lanes::{self, Lanes};
+use machine::network::Wire;
 use rustc_hash::FxHashMap;
 
 use crate::feature::{Feature, Weight};
@@ -32,9 +33,9 @@ pub struct Columns {
     words: usize,
     /// All ones, up to the last position.
     all: Vec<u64>,
-    terms: Terms,
+    pub(crate) terms: Terms,
     facts: FxHashMap<Relation, Facts>,
-    tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
     /// How much work the last feature took, also if that was too much.
     pub work: u64,
@@ -44,7 +45,7 @@ pub struct Columns {
 
 /// The atoms of a relation.
 #[derive(Default)]
-struct Facts {
+pub(crate) struct Facts {
     rows: Vec<Vec<TermId>>,
     /// A column for each row; none if the relation never changes.
     bits: Option<Vec<u64>>,
@@ -58,24 +59,24 @@ enum Part {
 }
 
 /// The atoms of one shape, a column for each of its values.
-struct Table {
-    arity: usize,
-    n_rows: usize,
-    rows: Vec<TermId>,
-    bits: Option<Vec<u64>>,
-    n_distinct: Vec<usize>,
+pub(crate) struct Table {
+    pub(crate) arity: usize,
+    pub(crate) n_rows: usize,
+    pub(crate) rows: Vec<TermId>,
+    pub(crate) bits: Option<Vec<u64>>,
+    pub(crate) n_distinct: Vec<usize>,
     /// For a set of known values, the rows that have them.
-    indices: FxHashMap<u32, FxHashMap<Box<[TermId]>, Vec<u32>>>,
+    pub(crate) indices: FxHashMap<u32, FxHashMap<Box<[TermId]>, Vec<u32>>>,
 }
 
 /// A value in an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+pub(crate) enum Value {
     Known(TermId),
     Var(VarId),
 }
 
-enum Step {
+pub(crate) enum Step {
     /// Go through the rows that have the known values.
     Join { table: usize, mask: u32, key: Vec<Value>, bind: Vec<(usize, VarId)>, same: Vec<(usize, usize)> },
     /// Two terms are equal, or differ.
@@ -84,8 +85,8 @@ enum Step {
     Not(Vec<Plan>),
 }
 
-struct Plan {
-    steps: Vec<Step>,
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
     /// After this many steps, all listed variables are known.
     listed: usize,
 }
@@ -127,17 +128,44 @@ impl Columns {
             columns.add(TRUE, vec![fluent], &column);
         }
         // Step 3. What never changes.
-        let roles = universe.roles.iter().map(|&role| vec![columns.own(&universe.terms, &mut known, role)]).collect();
-        columns.facts.insert(ROLE, Facts { rows: roles, bits: None });
-        for facts in &universe.statics {
-            let rows = facts
-                .rows
-                .iter()
-                .map(|row| row.iter().map(|&term| columns.own(&universe.terms, &mut known, term)).collect());
-            let rows: Vec<Vec<TermId>> = rows.collect();
-            columns.facts.insert(facts.relation, Facts { rows, bits: None });
-        }
+        columns.add_statics(game);
         columns
+    }
+
+    /// Every atom that may hold; in the place of its column is the number of its wire plus one.
+    pub(crate) fn of_wires(game: &Game, views: &Views) -> Columns {
+        let network = &views.network;
+        let mut columns = Columns::empty(64);
+        let mut known = FxHashMap::default();
+        for ((relation, args), wire) in network.views.iter().zip(&network.formulas) {
+            let row = args.iter().map(|&arg| columns.own(&network.terms, &mut known, arg)).collect();
+            if *wire != Wire::FALSE {
+                columns.add(views.relations[*relation as usize], row, &[u64::from(wire.0) + 1]);
+            }
+        }
+        for &relation in &views.relations {
+            columns.facts.entry(relation).or_default().bits.get_or_insert_default();
+        }
+        for (fluent, wire) in views.fluents(game) {
+            if wire != Wire::FALSE {
+                let fluent = columns.own(&game.universe.terms, &mut FxHashMap::default(), fluent);
+                columns.add(TRUE, vec![fluent], &[u64::from(wire.0) + 1]);
+            }
+        }
+        columns.add_statics(game);
+        columns
+    }
+
+    fn add_statics(&mut self, game: &Game) {
+        let universe = &game.universe;
+        let mut known = FxHashMap::default();
+        let roles = universe.roles.iter().map(|&role| vec![self.own(&universe.terms, &mut known, role)]).collect();
+        self.facts.insert(ROLE, Facts { rows: roles, bits: None });
+        for facts in &universe.statics {
+            let own = |row: &Vec<TermId>| row.iter().map(|&term| self.own(&universe.terms, &mut known, term)).collect();
+            let rows: Vec<Vec<TermId>> = facts.rows.iter().map(own).collect();
+            self.facts.insert(facts.relation, Facts { rows, bits: None });
+        }
     }
 
     /// The columns of states given as the fluents that hold, by evaluating the rules in each: slow, and always right.
@@ -308,7 +336,12 @@ impl Columns {
     }
 
     /// Plans for a conjunction, one for each alternative that its disjunctions leave.
-    fn plans(&mut self, conjuncts: &[Formula], listed: &[VarId], bound: &BTreeSet<VarId>) -> Option<Vec<Plan>> {
+    pub(crate) fn plans(
+        &mut self,
+        conjuncts: &[Formula],
+        listed: &[VarId],
+        bound: &BTreeSet<VarId>,
+    ) -> Option<Vec<Plan>> {
         let branches = branches(conjuncts)?;
         branches.into_iter().map(|branch| self.plan(branch, listed, bound)).collect()
     }
@@ -665,17 +698,17 @@ fn branches(conjuncts: &[Formula]) -> Option<Vec<Vec<Formula>>> {
 }
 
 /// Walks the bindings of plans.
-struct Search<'a> {
-    columns: &'a Columns,
-    binding: Vec<TermId>,
-    work: u64,
+pub(crate) struct Search<'a> {
+    pub(crate) columns: &'a Columns,
+    pub(crate) binding: Vec<TermId>,
+    pub(crate) work: u64,
 }
 
 /// What is done with a binding and the positions at which it holds.
 type Emit<'e> = dyn FnMut(&[TermId], &[u64]) + 'e;
 
 impl<'a> Search<'a> {
-    fn new(columns: &'a Columns) -> Search<'a> {
+    pub(crate) fn new(columns: &'a Columns) -> Search<'a> {
         Search { columns, binding: Vec::new(), work: 0 }
     }
 
@@ -774,12 +807,7 @@ impl<'a> Search<'a> {
         if let Some(found) = found {
             narrowed.iter_mut().zip(found).for_each(|(to, found)| *to &= !found);
         }
-        for &(column, var) in bind {
-            if self.binding.len() <= var.0 as usize {
-                self.binding.resize(var.0 as usize + 1, UNBOUND);
-            }
-            self.binding[var.0 as usize] = values[column];
-        }
+        bind.iter().for_each(|&(column, var)| self.bind(var, values[column]));
         Some(narrowed.iter().any(|&word| word != 0))
     }
 
@@ -800,7 +828,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn known(&self, value: Value) -> TermId {
+    pub(crate) fn bind(&mut self, var: VarId, value: TermId) {
+        if self.binding.len() <= var.0 as usize {
+            self.binding.resize(var.0 as usize + 1, UNBOUND);
+        }
+        self.binding[var.0 as usize] = value;
+    }
+
+    pub(crate) fn known(&self, value: Value) -> TermId {
         match value {
             Value::Known(term) => term,
             Value::Var(var) => self.binding[var.0 as usize],
@@ -808,7 +843,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether two terms have the same value.
-    fn same(&self, left: &Term, right: &Term) -> bool {
+    pub(crate) fn same(&self, left: &Term, right: &Term) -> bool {
         let terms = &self.columns.terms;
         match (left, right) {
             (Term::Var(left), Term::Var(right)) => self.binding[left.0 as usize] == self.binding[right.0 as usize],

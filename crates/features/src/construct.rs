@@ -6,6 +6,7 @@ use gdl::keyword;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::{self, Columns};
+use crate::compile::{Budget, Grounder};
 use crate::feature::Feature;
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
@@ -55,7 +56,7 @@ pub struct Selected {
     pub level: Option<u32>,
     /// The part of the results' variance that it explains beyond those chosen before it.
     pub gain: f64,
-    /// What it costs: how many conditions on the state it adds up, or the work of evaluating it.
+    /// What it costs: how many conjunctions it adds up; in thesis mode, microseconds for a state by the thesis's way.
     pub cost: f64,
     /// What the positions say that it was chosen by.
     pub train: Evidence,
@@ -169,6 +170,7 @@ pub fn construct(
     let held_out = some_of(&held_out.unique(), settings.positions);
     let mut work = Construction {
         game,
+        grounder: Grounder::new(game, &views),
         columns: Columns::new(game, &views, &train.views()),
         labels: Labels::new(&train),
         views,
@@ -198,6 +200,7 @@ const MICROSECONDS: f64 = 0.02;
 
 struct Construction<'a> {
     game: &'a Game,
+    grounder: Grounder,
     views: Views,
     columns: Columns,
     labels: Labels,
@@ -328,13 +331,16 @@ impl Construction<'_> {
     /// Measures a feature and keeps it if it varies, and differs from all others in some position.
     fn propose(&mut self, feature: &Feature, origin: Origin, sentence: Option<&String>, node: Option<usize>) {
         let Some(values) = self.columns.values(feature) else { return };
-        let cost = 1.0 + self.columns.work as f64 / (64.0 * self.columns.len().max(1) as f64);
         if values.windows(2).all(|pair| pair[0] == pair[1]) {
             return;
         }
         let mut hasher = DefaultHasher::new();
         values.hash(&mut hasher);
-        if self.seen.insert(hasher.finish()) {
+        if !self.seen.contains(&hasher.finish())
+            && let Some(size) = self.grounder.size(feature, &CONDITIONS)
+        {
+            self.seen.insert(hasher.finish());
+            let cost = size as f64;
             let (feature, sentence) = (feature.clone(), sentence.cloned());
             self.proposals.push(Proposal { feature, origin, sentence, node, values, cost });
         }
@@ -377,6 +383,9 @@ impl Construction<'_> {
 
 /// How far configurations are believed: each is about a few places only, so that what looks good is often chance.
 const MINED_PRIOR: f64 = 0.3;
+
+/// What a feature may cost.
+const CONDITIONS: Budget = Budget { conditions: 2_000, all_conditions: 2_000, work: 200_000 };
 
 /// How many standard errors from 0 a feature's correlation with the result should be.
 const MIN_DEVIATIONS: f64 = 2.5;

@@ -353,11 +353,12 @@ impl Speaker<'_> {
     /// The conditions, with the variables that are not listed introduced.
     fn such_that(&self, feature: &Feature) -> String {
         let free = feature.formula.free_variables();
-        let some: Vec<String> = free
+        let mut some: Vec<String> = free
             .iter()
             .filter(|var| !feature.list.contains(var))
             .filter_map(|var| self.names.letters.get(var).cloned())
             .collect();
+        some.sort();
         let conditions = self.formula(&feature.formula);
         match (&some[..], feature.list.is_empty()) {
             ([], _) => conditions,
@@ -456,7 +457,7 @@ impl Speaker<'_> {
                 Clause::Said(if parts.is_empty() { "nothing else is needed".to_owned() } else { text })
             }
             Formula::Or(parts) if positive => {
-                let each: Vec<String> = parts.iter().map(|part| together(vec![self.clause(part, true)])).collect();
+                let each: Vec<String> = parts.iter().map(|part| self.alternative(part, true)).collect();
                 Clause::Said(if parts.is_empty() {
                     "nothing can make it so".to_owned()
                 } else {
@@ -465,10 +466,21 @@ impl Speaker<'_> {
             }
             Formula::Or(parts) => Clause::Said(together(parts.iter().map(|part| self.clause(part, false)).collect())),
             Formula::And(parts) => {
-                let each: Vec<String> = parts.iter().map(|part| together(vec![self.clause(part, false)])).collect();
+                let each: Vec<String> = parts.iter().map(|part| self.alternative(part, false)).collect();
                 Clause::Said(format!("either {}", list(&each, "or")))
             }
         }
+    }
+
+    /// One of several alternatives; what it needs together is said to be so.
+    fn alternative(&self, formula: &Formula, positive: bool) -> String {
+        let several = match formula {
+            Formula::And(parts) => positive && parts.len() > 1,
+            Formula::Or(parts) => !positive && parts.len() > 1,
+            _ => false,
+        };
+        let text = together(vec![self.clause(formula, positive)]);
+        if several { format!("together {text}") } else { text }
     }
 
     /// What is under a negation, with its own variables introduced.
@@ -715,7 +727,22 @@ mod tests {
             "(count () (true (control ?0)))",
             "(count (?0 ?1) (and (true (control ?0)) (legal ?0 (mark ?1 1))))",
         ];
-        insta::assert_snapshot!(told("tic-tac-toe", &features), @"");
+        insta::assert_snapshot!(told("tic-tac-toe", &features), @r"
+        how many values of A there are such that x is on (A, 1) and (A, 2), and (A, 3) is empty
+        the number of cells with o
+        the number of empty cells
+        whether x is on (2, 2), it is oplayer's turn and o is not on (1, 1)
+        how many cells (A, B) there are such that x is on (A, B), and (A, B) is (1, 1), (1, 3), (3, 1) or (3, 3)
+        whether x is anywhere
+        how many values of A there are such that for some B and C, x is on (A, B) and (A, C), and B is not C
+        how many values of A there are such that x is on (A, any) and o is nowhere on (A, any)
+        whether either (line x) holds or together open does not hold and it is xplayer's turn
+        the number of legal moves of xplayer
+        the number of moves (mark _ _) of xplayer
+        whether the position is worth 100 to someone and the game is not over
+        whether it is someone's turn
+        how many pairs of A and B there are such that it is A's turn and A can do (mark B 1)
+        ");
     }
 
     #[test]
@@ -726,15 +753,26 @@ mod tests {
             "(sum (table (?2) (-1 (black)) (1 (white))) (?0 ?1 ?2) (true (cell ?0 ?1 ?2)))",
             "(count (?0 ?1 ?2 ?3) (and (legal white (move ?0 ?1 ?2 ?3)) (true (cell ?2 ?3 black))))",
             "(count (?0 ?1 ?2) (and (true (cell ?0 ?1 white)) (up ?1 ?2) (not (true (cell ?0 ?2 black)))))",
+            "(count (?0) (and (up ?2 ?3) (true (cell ?0 ?1 white)) (true (cell ?0 ?2 white)) (true (cell ?0 ?3 white)) (up ?1 ?2)))",
         ];
-        insta::assert_snapshot!(told("breakthrough", &features), @"");
+        insta::assert_snapshot!(told("breakthrough", &features), @r"
+        how many cells (A, B) there are such that white is on (A, B), and there is no value of C such that black is on (A, C) and C comes right after B
+        the place of B in the order 1, 2, … 8 (from 0), summed over all cells (A, B) such that white is on (A, B)
+        how many cells (A, B) there are such that C is on (A, B), for C = white less for C = black
+        how many combinations of A, B, C and D there are such that white can do (move A B C D) and black is on (C, D)
+        how many combinations of A, B and C there are such that white is on (A, B), black is not on (A, C) and C comes right after B
+        how many values of A there are such that for some B, C and D, white is on (A, D), (A, B) and (A, C), and D, B and C follow each other
+        ");
         let features = [
             "(sum (manhattan (?0 ?2 (a b c d)) (?1 ?3 (1 2 3 4))) (?0 ?1 ?2 ?3)
                 (and (true (cell ?0 ?1 bk)) (true (cell ?2 ?3 wk))))",
             "(sum (chebyshev (?0 ?2 (a b c d)) (?1 ?3 (1 2 3 4))) (?0 ?1 ?2 ?3)
                 (and (true (cell ?0 ?1 bk)) (true (cell ?2 ?3 wk))))",
         ];
-        insta::assert_snapshot!(told("minichess", &features), @"");
+        insta::assert_snapshot!(told("minichess", &features), @r"
+        the distance from (A, B) to (C, D) in straight steps, summed over all combinations of A, B, C and D such that bk is on (A, B) and wk is on (C, D)
+        the distance from (A, B) to (C, D) in straight or diagonal steps, summed over all combinations of A, B, C and D such that bk is on (A, B) and wk is on (C, D)
+        ");
     }
 
     #[test]
@@ -744,6 +782,10 @@ mod tests {
             "(count (?0) (true (on ?0 ?1)))",
             "(sum (place ?0 (0 1 2 3 4 5)) (?0) (true (step ?0)))",
         ];
-        insta::assert_snapshot!(told("hanoi", &features), @"");
+        insta::assert_snapshot!(told("hanoi", &features), @r"
+        whether (on disc1 pillar3) holds and no (on _ disc2) holds
+        how many values of A there are such that some (on A _) holds
+        the place of A in the order 0, 1, … 5 (from 0), summed over all values of A such that step is at A
+        ");
     }
 }

@@ -9,7 +9,7 @@ use gdl::program::{Program, Relation};
 use insight::sample::{self, Samples};
 use insight::structure::{self, Structure};
 use insight::universe::{self, Circuit, Universe};
-use machine::network::{self, Network};
+use machine::network::{self, Network, Wire};
 use rustc_hash::FxHashMap;
 
 /// A game prepared for features.
@@ -38,6 +38,7 @@ impl Game {
 }
 
 /// A network that has a wire for every atom of every relation that depends on the state alone.
+#[derive(Clone)]
 pub struct Views {
     /// The network.
     pub network: Arc<Network>,
@@ -72,10 +73,26 @@ impl Views {
         Views::on(game, network.map_err(|failure| failure.to_string())?, relations)
     }
 
+    /// The same with further gates and views of the caller's.
+    pub(crate) fn with_network(self, network: Arc<Network>) -> Views {
+        Views { network, relations: Vec::new(), ..self }
+    }
+
     /// A network of the game with further rules.
-    pub(crate) fn on(game: &Game, network: Network, relations: Vec<Relation>) -> Result<Views, String> {
+    fn on(game: &Game, network: Network, relations: Vec<Relation>) -> Result<Views, String> {
         let fluents = same_fluents(&game.circuit.network, &network).ok_or("its fluents differ")?;
         Ok(Views { network: Arc::new(network), relations, fluents })
+    }
+
+    /// Every fluent of the game with its wire in this network.
+    pub(crate) fn fluents(&self, game: &Game) -> Vec<(gdl::TermId, Wire)> {
+        let mut own = vec![0; self.fluents.len()];
+        (0u32..).zip(&self.fluents).for_each(|(place, &other)| own[other as usize] = place);
+        let wire = |wire: Wire| match wire.gate() {
+            0 => wire,
+            gate => Wire::of(1 + own[gate as usize - 1]).invert_if(wire.is_inverted()),
+        };
+        game.universe.fluents.iter().zip(&game.circuit.fluents).map(|(&fluent, &of)| (fluent, wire(of))).collect()
     }
 
     /// A state of the game's own network as one of this one.

@@ -24,7 +24,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { max_features: 150, min_gain: 1e-5, price: 0.1 }
+        Settings { max_features: 150, min_gain: 1e-5, price: 0.005 }
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use features::compile::{budget, compile};
+use features::compile::{Budget, compile};
 use features::evaluate::incremental::{Score, Values};
 use features::evaluate::{Sums, bulk, incremental};
 use features::game::Game;
@@ -64,7 +64,7 @@ fn random_sums(name: &str) -> Sums {
 fn compiled_features(name: &str) -> Sums {
     let game = Game::new(common::read(name), 1).expect("it has a network");
     let features = common::bodies(&game.program);
-    compile(&game, &features, &budget()).expect("it compiles").sums
+    compile(&game, &features, &Budget::default()).expect("it compiles").sums
 }
 
 fn check(sums: &Sums) -> Result<(), Failed> {

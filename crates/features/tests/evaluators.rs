@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use features::columns::Columns;
-use features::compile::{budget, compile, with_rules};
+use features::compile::{Budget, compile, with_rules};
 use features::game::{Game, Views};
 use gdl::Database;
 use gdl::datalog::Limits;
@@ -34,7 +34,7 @@ fn columns_networks_and_rules_agree() {
         let states: Vec<&[u64]> = states.iter().map(|state| &state[..]).collect();
         let mut columns = Columns::new(&game, &views, &states);
         let features = bodies(&game.program);
-        let compiled = compile(&game, &features, &budget()).expect("it compiles");
+        let compiled = compile(&game, &features, &Budget::default()).expect("it compiles");
         assert_eq!(compiled.left_out, [], "{name}");
         let mut lanes = Lanes::new(lanes::Compiled::new(compiled.views.network.clone()));
         let own: Vec<Vec<u64>> = states.iter().map(|state| compiled.views.state(state)).collect();

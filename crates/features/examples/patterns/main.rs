@@ -16,8 +16,8 @@ use std::time::Instant;
 use contest::{Contest, Labelled};
 use features::pattern::frequency::{self, Incidence, Positions};
 
-use features::pattern::set::{Literal, Patterns};
-use features::pattern::symmetric::{self, Image};
+use features::pattern::set::Patterns;
+use features::pattern::symmetric::{self, Image, Orbit};
 use features::pattern::unfold::{self, Unfolder};
 use features::pattern::{forward, refit, seeds};
 use insight::symmetry::Action;
@@ -168,7 +168,7 @@ fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> 
 
 /// What is selected from: columns of a matrix, each an orbit of patterns, or a single one.
 struct Candidates {
-    orbits: Vec<Vec<(Box<[Literal]>, i8)>>,
+    orbits: Vec<Orbit>,
     /// In which share of the positions a member of each orbit matches.
     frequencies: Vec<f64>,
     rows: Incidence,

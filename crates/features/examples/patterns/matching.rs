@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use features::pattern::cover::{Cover, Matcher, Motion, Settings};
+use features::pattern::cover::{Change, Cover, Matcher, Motion, Settings};
 use features::pattern::set::Patterns;
 use rand::RngExt;
 
@@ -37,7 +37,7 @@ pub(crate) fn measure(contest: &Contest, patterns: &Patterns, weights: &[f64], s
     let lines = lines(contest, 400, seed, threads);
     // Half of the matches tell how often things flip, the other half is timed.
     let (seen, timed) = lines.split_at(lines.len() / 2);
-    let moves: Vec<(Box<[u64]>, Box<[u64]>)> =
+    let moves: Vec<Change> =
         seen.iter().flat_map(|line| line.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()))).collect();
     let n_fluents = contest.game.circuit.network.fluents.len();
     let motion = Motion::new(n_fluents, &moves[..moves.len().min(1024)]);

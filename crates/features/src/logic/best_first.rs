@@ -41,7 +41,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { evaluated: 6_000, work: 2_000_000_000, work_each: 4_000_000, kept: 3_000, children: 60 }
+        Budget { evaluated: 6_000, work: 1_200_000_000, work_each: 4_000_000, kept: 3_000, children: 60 }
     }
 }
 
@@ -299,7 +299,7 @@ impl Generation<'_> {
 
     /// The node to be developed next.
     fn next(&mut self, turn: usize) -> Option<usize> {
-        if turn % OLD_EVERY == 0 {
+        if turn.is_multiple_of(OLD_EVERY) {
             let queue = &mut self.oldest[turn / OLD_EVERY % 4];
             while let Some(node) = queue.pop_front() {
                 if !self.nodes[node].expanded {

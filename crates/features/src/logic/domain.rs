@@ -45,8 +45,8 @@ impl Domains {
     /// The values that occur in a game.
     pub fn new(game: &Game, views: &Views) -> Domains {
         let universe = &game.universe;
-        let mut domains = Domains::default();
-        domains.roles = universe.roles.iter().map(|&role| term(&universe.terms, role)).collect();
+        let roles = universe.roles.iter().map(|&role| term(&universe.terms, role)).collect();
+        let mut domains = Domains { roles, ..Domains::default() };
         for &fluent in &universe.fluents {
             note(&mut domains.fluents, |functor| functor, &term(&universe.terms, fluent));
         }

@@ -207,7 +207,6 @@ pub(crate) mod tests {
             let (found, ..) = tic_tac_toe(seed, &Settings::THESIS);
             assert_eq!(found.stop, Stop::Exhausted);
             let counts: Vec<(&str, usize)> = found.counts.iter().map(|(by, count)| (by.name(), *count)).collect();
-            println!("{counts:?} generated {} unique {}", found.n_generated(), found.nodes.len());
             assert_eq!(found.count(Transformation::Root), 4);
             assert_eq!(found.count(Transformation::SplitIndependent), 187, "{counts:?}");
             assert_eq!(found.count(Transformation::ExpandPredicate), 10, "{counts:?}");

@@ -40,6 +40,9 @@ impl Settings {
     pub const PLAIN: Settings = Settings { covers: false, eliminate: false, extract: false, ..Settings::ALL };
 }
 
+/// A state before a move and the one after it.
+pub type Change = (Box<[u64]>, Box<[u64]>);
+
 /// States before and after moves, which tell how often a conjunction flips.
 #[derive(Clone, Debug)]
 pub struct Motion {
@@ -48,8 +51,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// From pairs of states.
-    pub fn new(n_fluents: usize, moves: &[(Box<[u64]>, Box<[u64]>)]) -> Motion {
+    /// From moves that were made.
+    pub fn new(n_fluents: usize, moves: &[Change]) -> Motion {
         Motion {
             before: Positions::new(n_fluents, moves.iter().map(|(before, _)| &before[..])),
             after: Positions::new(n_fluents, moves.iter().map(|(_, after)| &after[..])),
@@ -69,6 +72,8 @@ pub struct Cover {
     weights: Vec<i32>,
     /// What is added always: the weight of the empty pattern.
     constant: i64,
+    /// The nodes below this number are read by others.
+    n_read: u32,
     /// The nodes behind each node, as a range of `targets`.
     starts: Vec<u32>,
     targets: Vec<u32>,
@@ -386,15 +391,21 @@ impl Builder {
     }
 
     fn compile(self, patterns: &Patterns, weights: &[i32]) -> Cover {
-        // Added nodes that nobody reads any more are left out.
+        // Nodes that others read come first. Of the rest, only patterns and literals are needed.
+        let mut is_read = vec![false; self.nodes.len()];
+        self.nodes.iter().flat_map(|node| &node.sources).for_each(|&source| is_read[source as usize] = true);
         let mut place = vec![NONE; self.nodes.len()];
         let mut n = 0;
         let is_pattern: FxHashSet<u32> = self.of_pattern.iter().copied().collect();
-        for (index, node) in self.nodes.iter().enumerate() {
-            if index < self.n_literals || is_pattern.contains(&(index as u32)) || !node.sources.is_empty() {
-                place[index] = n;
-                n += 1;
-            }
+        let is_needed = |index: usize| index < self.n_literals || is_pattern.contains(&(index as u32));
+        for index in (0..self.nodes.len()).filter(|&index| is_read[index]) {
+            place[index] = n;
+            n += 1;
+        }
+        let n_read = n;
+        for index in (0..self.nodes.len()).filter(|&index| !is_read[index] && is_needed(index)) {
+            place[index] = n;
+            n += 1;
         }
         let mut n_sources = vec![1u8; n as usize];
         let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -418,6 +429,7 @@ impl Builder {
             n_sources,
             weights: vec![0; n as usize],
             constant: 0,
+            n_read,
             starts,
             targets: edges.into_iter().map(|(_, target)| target).collect(),
         };
@@ -495,12 +507,12 @@ impl Trie {
             if self.ends[node as usize] != NONE {
                 found.push((mask, self.ends[node as usize]));
             }
-            for place in from..pattern.len() {
+            for (place, &literal) in pattern.iter().enumerate().skip(from) {
                 if steps == 0 {
                     return;
                 }
                 steps -= 1;
-                if let Some(&child) = self.children.get(&(node, pattern[place])) {
+                if let Some(&child) = self.children.get(&(node, literal)) {
                     open.push((child, place + 1, mask | 1 << place));
                 }
             }
@@ -587,7 +599,9 @@ impl Matcher {
                 *missing -= 1;
                 if *missing == 0 {
                     self.score += i64::from(cover.weights[target as usize]);
-                    self.open.push(target);
+                    if target < cover.n_read {
+                        self.open.push(target);
+                    }
                 }
             }
         }
@@ -606,7 +620,9 @@ impl Matcher {
                 let missing = &mut self.missing[target as usize];
                 if *missing == 0 {
                     self.score -= i64::from(cover.weights[target as usize]);
-                    self.open.push(target);
+                    if target < cover.n_read {
+                        self.open.push(target);
+                    }
                 }
                 *missing += 1;
             }

@@ -152,9 +152,8 @@ mod tests {
             for row in 0..n {
                 if row != column {
                     let factor = matrix[row][column] / matrix[column][column];
-                    for index in 0..=n {
-                        matrix[row][index] -= factor * matrix[column][index];
-                    }
+                    let pivot = matrix[column].clone();
+                    matrix[row].iter_mut().zip(pivot).for_each(|(value, pivot)| *value -= factor * pivot);
                 }
             }
         }

@@ -40,9 +40,12 @@ impl Image {
 }
 
 /// The patterns of an orbit, each once with its sign, ascending; none if one of them is its own opposite.
-pub fn orbit(pattern: &[Literal], group: &[Image]) -> Vec<(Box<[Literal]>, i8)> {
+pub type Orbit = Vec<(Box<[Literal]>, i8)>;
+
+/// The orbit of a pattern.
+pub fn orbit(pattern: &[Literal], group: &[Image]) -> Orbit {
     let mut image = Vec::new();
-    let mut members: Vec<(Box<[Literal]>, i8)> = Vec::new();
+    let mut members = Orbit::new();
     for symmetry in group {
         symmetry.apply(pattern, &mut image);
         members.push((image.as_slice().into(), symmetry.sign));
@@ -101,7 +104,7 @@ pub fn entries(members: &[(Box<[Literal]>, i8)], positions: &Positions, entries:
 }
 
 /// The matrix of orbits.
-pub fn incidence(orbits: &[Vec<(Box<[Literal]>, i8)>], positions: &Positions, threads: usize) -> Incidence {
+pub fn incidence(orbits: &[Orbit], positions: &Positions, threads: usize) -> Incidence {
     Incidence::from_columns(positions.len(), orbits.len(), threads, |column, into| {
         entries(&orbits[column as usize], positions, into);
     })
@@ -119,7 +122,7 @@ mod tests {
     fn group() -> Vec<Image> {
         let image = |swap: bool, reverse: bool| {
             let fluent = |fluent: u32| {
-                let (row, place) = (fluent / 6 ^ u32::from(swap), fluent % 6);
+                let (row, place) = ((fluent / 6) ^ u32::from(swap), fluent % 6);
                 6 * row + if reverse { 5 - place } else { place }
             };
             let literal = |literal| Literal::of(fluent(Literal(literal).fact())).negate_if(literal & 1 == 1);

@@ -1,5 +1,4 @@
-//! The first feature generator of Kuhlmann 2010 (*Automated domain analysis and transfer learning in general game playing*)
-//! and the heuristics that go with it, as they were.
+//! The first feature generator of Kuhlmann 2010 and the heuristics that go with it, as they were.
 
 use insight::structure::board::Board;
 

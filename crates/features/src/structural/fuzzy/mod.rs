@@ -1,4 +1,4 @@
-//! Fuzzy formulas about square states: the feature language of Duminy 2006, *Zero-knowledge learning* of evaluation functions.
+//! Fuzzy formulas about square states: the feature language of Duminy 2006.
 //!
 //! A ground feature says which part of a set of squares is in one of a set of states, as a number between 0 and 1; negation
 //! is one less the number, conjunction the least and disjunction the greatest of several. An evaluation function is a
