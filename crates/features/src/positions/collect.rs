@@ -156,9 +156,13 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
                 let plies = (2.0 * length) as u16 + 10;
                 // As wide as the work for matches of the usual length allows.
                 let layer = length * choices.min(16.0) * engine.price() as f64 / LANES as f64;
-                let width = (gates as f64 / 3.0 / layer) as usize;
-                let aim = Aim { width: width.clamp(64, 128 << (2 * level).min(6)), plies, ..Aim::new(role) };
-                lines.extend(lines_for(&mut engine, aim, gates, &counts, &mut random));
+                let width = gates as f64 / layer;
+                // One search that is wide enough finds more than several that are not.
+                let n_searches = if width < 3.0 * LANES as f64 { 1 } else { 3 };
+                let widest = if n_searches == 1 { 8192 } else { 128 << (2 * level).min(6) };
+                let width = (width / n_searches as f64) as usize;
+                let aim = Aim { width: width.clamp(64, widest), plies, ..Aim::new(role) };
+                lines.extend(lines_for(&mut engine, aim, n_searches, gates, &counts, &mut random));
             }
             if engine.n_roles() == 1 {
                 for line in &lines {
@@ -223,12 +227,19 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
 }
 
 /// The matches that searches find, those that are best for the role and others.
-fn lines_for(engine: &mut Engine, aim: Aim, gates: u64, counts: &[u64], random: &mut impl Rng) -> Vec<Line> {
+fn lines_for(
+    engine: &mut Engine,
+    aim: Aim,
+    n_searches: usize,
+    gates: u64,
+    counts: &[u64],
+    random: &mut impl Rng,
+) -> Vec<Line> {
     /// How much meeting goals, new fluents, and chance lead a search.
     const WEIGHTS: [[f32; 3]; 3] = [[1.0, 0.2, 0.05], [0.2, 1.0, 0.1], [1.0, 0.0, 0.3]];
     let mut lines = Vec::new();
-    for weights in WEIGHTS {
-        let go_on_above = engine.gates_left.saturating_sub(gates / WEIGHTS.len() as u64);
+    for weights in WEIGHTS.into_iter().take(n_searches) {
+        let go_on_above = engine.gates_left.saturating_sub(gates / n_searches as u64);
         let aim = Aim { weights, go_on_above, ..aim };
         lines.extend(search::search(engine, &aim, counts, random));
     }
