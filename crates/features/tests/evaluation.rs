@@ -1,6 +1,5 @@
 //! Features evaluated in bulk, step by step in search, and one by one have the same values, in every game of the library.
 
-#[allow(dead_code)]
 mod common;
 
 use std::sync::Arc;
