@@ -368,8 +368,8 @@ impl Columns {
                 });
                 continue;
             }
-            // An equality binds a variable; one that is counted waits for a join.
-            if let Some(place) = literals.iter().position(|literal| binds(literal, &bound, listed)) {
+            // An equality binds a variable.
+            if let Some(place) = literals.iter().position(|literal| binds(literal, &bound)) {
                 let Formula::Equal(left, right) = literals.remove(place) else { unreachable!("it binds") };
                 let (var, term) = match (left, right) {
                     (Term::Var(var), term) if !bound.contains(&var) => (var, term),
@@ -377,6 +377,9 @@ impl Columns {
                     _ => unreachable!("it binds"),
                 };
                 literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term));
+                if listed.contains(&var) {
+                    return None;
+                }
                 continue;
             }
             let mut best: Option<(f64, usize)> = None;
@@ -554,16 +557,16 @@ fn is_known(value: &Value, bound: &BTreeSet<VarId>) -> bool {
     }
 }
 
-/// Whether a literal gives a variable the value of a known term, and the variable is not counted.
-fn binds(literal: &Formula, bound: &BTreeSet<VarId>, listed: &[VarId]) -> bool {
+/// Whether a literal gives a variable the value of a known term.
+fn binds(literal: &Formula, bound: &BTreeSet<VarId>) -> bool {
     let known = |term: &Term| {
         let mut known = true;
         term.for_each_var(&mut |var| known &= bound.contains(&var));
         known
     };
     match literal {
-        Formula::Equal(Term::Var(var), term) if !bound.contains(var) => known(term) && !listed.contains(var),
-        Formula::Equal(term, Term::Var(var)) if !bound.contains(var) => known(term) && !listed.contains(var),
+        Formula::Equal(Term::Var(_), term) if known(term) => true,
+        Formula::Equal(term, Term::Var(_)) => known(term),
         _ => false,
     }
 }

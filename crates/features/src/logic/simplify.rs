@@ -238,9 +238,6 @@ impl Simplifier<'_> {
                 }
                 let mut unique: Vec<Formula> = Vec::new();
                 kept.into_iter().for_each(|part| push_new(&mut unique, part));
-                if let Some(member) = as_member(&unique) {
-                    return member;
-                }
                 if unique.len() == 1 { unique.remove(0) } else { Formula::Or(unique) }
             }
         }
@@ -293,85 +290,6 @@ impl Simplifier<'_> {
         kept.iter().for_each(|part| push_new(&mut unique, unifier.formula(part)));
         Formula::all(unique)
     }
-}
-
-/// Membership with nothing but variables to be looked up: ground terms choose among the tuples, functions are looked through.
-fn tidy_member(terms: &[Term], rows: &Arc<Vec<Vec<Term>>>) -> Formula {
-    if terms.iter().all(|term| matches!(term, Term::Var(_))) && !rows.is_empty() {
-        return Formula::Member(terms.to_vec(), rows.clone());
-    }
-    let mut patterns: Vec<Term> = Vec::new();
-    for term in terms {
-        flatten(term, &mut patterns);
-    }
-    let mut kept: Vec<Vec<Term>> = Vec::new();
-    for row in rows.iter() {
-        let mut values = Vec::new();
-        if terms.iter().zip(row).all(|(term, value)| look_through(term, value, &mut values)) {
-            kept.push(values);
-        }
-    }
-    match (patterns.is_empty(), kept.is_empty()) {
-        (_, true) => Formula::falsehood(),
-        (true, false) => Formula::truth(),
-        (false, false) => {
-            kept.sort_unstable();
-            kept.dedup();
-            Formula::Member(patterns, Arc::new(kept))
-        }
-    }
-}
-
-fn flatten(term: &Term, variables: &mut Vec<Term>) {
-    term.for_each_var(&mut |var| variables.push(Term::Var(var)));
-}
-
-/// Whether a ground term has the shape of another; notes what stands in the place of its variables.
-fn look_through(term: &Term, value: &Term, values: &mut Vec<Term>) -> bool {
-    match (term, value) {
-        (Term::Var(_), value) => {
-            values.push(value.clone());
-            true
-        }
-        (Term::Const(own), Term::Const(other)) => own == other,
-        (Term::Func(own, args), Term::Func(other, values_of)) => {
-            own == other
-                && args.len() == values_of.len()
-                && args.iter().zip(values_of).all(|(arg, value)| look_through(arg, value, values))
-        }
-        _ => false,
-    }
-}
-
-/// A disjunction that only lists the values of some variables, as a list.
-fn as_member(ways: &[Formula]) -> Option<Formula> {
-    let mut vars: Option<Vec<Term>> = None;
-    let mut rows = Vec::new();
-    for way in ways {
-        let mut pairs: Vec<(&Term, &Term)> = Vec::new();
-        for part in way.conjuncts() {
-            match part {
-                Formula::Equal(var @ Term::Var(_), value) | Formula::Equal(value, var @ Term::Var(_))
-                    if value.is_ground() =>
-                {
-                    pairs.push((var, value));
-                }
-                _ => return None,
-            }
-        }
-        pairs.sort_unstable();
-        let own: Vec<Term> = pairs.iter().map(|pair| pair.0.clone()).collect();
-        if own.is_empty() || vars.as_ref().is_some_and(|vars| *vars != own) {
-            return None;
-        }
-        vars = Some(own);
-        rows.push(pairs.iter().map(|pair| pair.1.clone()).collect());
-    }
-    if rows.len() < 2 {
-        return None;
-    }
-    rows.sort_unstable();
-    Some(Formula::Member(vars?, Arc::new(rows)))
 }
 
 fn push_new(parts: &mut Vec<Formula>, part: Formula) {
@@ -503,25 +421,6 @@ mod tests {
         let text = "(p ?x) (distinct ?s ?x)";
         assert_eq!(shown(text, &[0], &Settings::THESIS), "none");
         assert_eq!(shown(text, &[0], &Settings::LOGICAL), "[0] (p ?0)");
-    }
-
-    #[test]
-    fn lists_are_looked_through() {
-        let shown = |text| shown(text, &[0], &Settings::LOGICAL);
-        let either = "(p ?x) (or (not (distinct ?x 1)) (not (distinct ?x 2)))";
-        assert_eq!(shown(either), "[0] (and (p ?0) (member (?0) (1) (2)))");
-        let pairs = "(p ?x) (not (distinct ?x 1)) (or (not (distinct ?x 1)) (not (distinct ?x 2)))";
-        assert_eq!(shown(pairs), "[] (p 1)");
-        let rules = rules(TEXT);
-        let name = |text: &str| rules.program.symbols.find(text).expect("the rules have it");
-        let number = |text: &str| Term::Const(name(text));
-        let f = |x: Term, y: Term| Term::Func(name("f"), Box::new([x, y]));
-        let rows = vec![vec![f(number("1"), number("2"))], vec![f(number("2"), number("3"))], vec![number("a")]];
-        let x = || Term::Var(VarId(0));
-        let listed = |term: Term| tidy_member(&[term], &Arc::new(rows.clone()));
-        assert_eq!(listed(f(number("2"), x())), Formula::Member(vec![x()], Arc::new(vec![vec![number("3")]])));
-        assert_eq!(listed(f(number("1"), number("2"))), Formula::truth());
-        assert_eq!(listed(f(number("3"), x())), Formula::falsehood());
     }
 
     #[test]
