@@ -63,11 +63,13 @@ const THESIS: [Row; 33] = [
 
 fn main() {
     let (mut mode, mut list, mut names) = (Mode::Default, false, Vec::new());
+    let mut expanded = Settings::default().thesis_expanded;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--mode" => mode = if arguments.next().as_deref() == Some("thesis") { Mode::Thesis } else { Mode::Default },
             "--list" => list = true,
+            "--expanded" => expanded = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(expanded),
             _ => names.push(argument),
         }
     }
@@ -79,14 +81,14 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for name in names {
-        match row(&name, mode, list) {
+        match row(&name, mode, expanded, list) {
             Ok(row) => println!("{row}"),
             Err(why) => println!("| {name} | | | | {why} |"),
         }
     }
 }
 
-fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
+fn row(name: &str, mode: Mode, expanded: usize, list: bool) -> Result<String, String> {
     let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read(&path).map_err(|why| why.to_string())?;
     let start = Instant::now();
@@ -97,8 +99,16 @@ fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
         Mode::Thesis => positions::Settings { levels: 1, ..positions::Settings::default() },
     };
     let collected = collect(&game, &settings, &mut |_| true);
-    let settings = Settings { mode, threads: 2, ..Settings::default() };
-    let set = construct(&game, &collected.positions, &settings, &mut |_| true)?;
+    let settings = Settings { mode, thesis_expanded: expanded, threads: 2, ..Settings::default() };
+    let prepared = start.elapsed().as_secs_f64();
+    let mut stages: Vec<(&str, f64)> = Vec::new();
+    let set = construct(&game, &collected.positions, &settings, &mut |at| {
+        if stages.last().is_none_or(|stage| stage.0 != at.stage) {
+            stages.push((at.stage, start.elapsed().as_secs_f64()));
+        }
+        true
+    })?;
+    eprintln!("{name} prepared {prepared:.1} {stages:.1?} {:?} {:?}", set.counts, set.stopped);
     let seconds = start.elapsed().as_secs_f64();
     if list {
         print(&game, &set);

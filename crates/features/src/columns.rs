@@ -13,6 +13,7 @@ use gdl::datalog::Terms;
 use gdl::program::{Relation, Term, VarId};
 use gdl::symbol::SymbolId;
 use gdl::{Database, TermId};
+use indexmap::map::Entry;
 use machine::lanes::{self, Lanes};
 use machine::network::Wire;
 use rustc_hash::FxHashMap;
@@ -20,7 +21,7 @@ use rustc_hash::FxHashMap;
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
-use crate::reference::Values;
+use crate::reference::{Trimmed, Values};
 
 /// How much work one feature may take, in rows visited times words of a column.
 pub const WORK: u64 = 20_000_000;
@@ -269,8 +270,7 @@ impl Columns {
         }
         let mut values = vec![1i32; self.n];
         for component in components {
-            let vars: BTreeSet<VarId> = component.iter().flat_map(|part| part.free_variables()).collect();
-            let listed: Vec<VarId> = feature.list.iter().copied().filter(|var| vars.contains(var)).collect();
+            let listed = listed_in(&component, &feature.list);
             let counts = self.component(&component, &listed, (!listed.is_empty()).then_some(feature))?;
             values.iter_mut().zip(&counts).for_each(|(value, &count)| *value = value.saturating_mul(count));
         }
@@ -319,11 +319,8 @@ impl Columns {
                 add(weight(&row), bits);
             })
         } else {
-            let mut found: indexmap::IndexMap<Vec<TermId>, Vec<u64>, rustc_hash::FxBuildHasher> = Default::default();
-            let outcome = search.run_all(&plans, &self.all, &mut |binding, bits| {
-                let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
-                unite(found.entry(row).or_insert_with(|| vec![0; words]), bits);
-            });
+            let mut found = Rows::default();
+            let outcome = search.collect(&plans, listed, &mut found);
             found.iter().for_each(|(row, bits)| add(weight(row), bits));
             outcome
         };
@@ -333,6 +330,16 @@ impl Columns {
         let mut values = vec![0i32; self.n];
         sums.iter().for_each(|(&weight, sum)| sum.add_to(&mut values, weight));
         Some(values)
+    }
+
+    /// The bindings of the listed variables that make all conjuncts hold somewhere.
+    fn bindings(&mut self, conjuncts: &[Formula], listed: &[VarId]) -> Option<Bindings> {
+        let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
+        let mut search = Search::new(self);
+        let mut rows = Rows::default();
+        let outcome = search.collect(&plans, listed, &mut rows);
+        self.work += search.work;
+        outcome.map(|()| Bindings { vars: listed.to_vec(), rows })
     }
 
     /// Plans for a conjunction, one for each alternative that its disjunctions leave.
@@ -511,6 +518,40 @@ impl Values for Columns {
     fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
         Columns::values(self, feature)
     }
+
+    fn trim(&mut self, feature: &Feature) -> Option<Trimmed> {
+        self.work = 0;
+        let mut groups: Vec<Bindings> = Vec::new();
+        let mut holds = self.all.clone();
+        for component in components(&feature.formula) {
+            let group = self.bindings(&component, &listed_in(&component, &feature.list))?;
+            let mut some = vec![0; self.words];
+            group.rows.values().for_each(|bits| unite(&mut some, bits));
+            holds.iter_mut().zip(&some).for_each(|(holds, some)| *holds &= some);
+            groups.push(group);
+        }
+        let mut list = feature.list.clone();
+        if holds.iter().all(|&word| word == 0) {
+            list.clear();
+        }
+        list.retain(|&var| !groups.iter_mut().any(|group| group.drop(var, &holds)));
+        Some(Trimmed { list, always: holds == self.all })
+    }
+
+    fn without_each(&mut self, feature: &Feature) -> Vec<Option<Vec<i32>>> {
+        self.work = 0;
+        let Some(all) = self.bindings(feature.formula.conjuncts(), &feature.list) else {
+            return vec![None; feature.list.len()];
+        };
+        let without = |at: usize| {
+            let mut sum = Sum::new(self.words);
+            all.without(at).values().for_each(|bits| sum.add(bits));
+            let mut values = vec![0; self.n];
+            sum.add_to(&mut values, 1);
+            Some(values)
+        };
+        (0..feature.list.len()).map(without).collect()
+    }
 }
 
 /// A term as it may stand in a formula.
@@ -666,6 +707,60 @@ fn components(formula: &Formula) -> Vec<Vec<Formula>> {
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
+/// Those of the variables that the conjuncts have outside of negations.
+fn listed_in(conjuncts: &[Formula], list: &[VarId]) -> Vec<VarId> {
+    let vars: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
+    list.iter().copied().filter(|var| vars.contains(var)).collect()
+}
+
+/// Values of variables, each tuple with the positions at which it makes a formula hold.
+type Rows = indexmap::IndexMap<Vec<TermId>, Vec<u64>, rustc_hash::FxBuildHasher>;
+
+struct Bindings {
+    vars: Vec<VarId>,
+    rows: Rows,
+}
+
+impl Bindings {
+    /// The rows without one of the variables.
+    fn without(&self, place: usize) -> Rows {
+        let mut fewer = Rows::default();
+        for (row, bits) in &self.rows {
+            match fewer.entry(removed(row, place)) {
+                Entry::Occupied(mut entry) => unite(entry.get_mut(), bits),
+                Entry::Vacant(entry) => _ = entry.insert(bits.clone()),
+            }
+        }
+        fewer
+    }
+
+    /// Leaves a variable out if the others tell its value in each of these positions; whether it was left out.
+    fn drop(&mut self, var: VarId, positions: &[u64]) -> bool {
+        let Some(place) = self.vars.iter().position(|&other| other == var) else { return false };
+        let mut fewer = Rows::default();
+        for (row, bits) in &self.rows {
+            match fewer.entry(removed(row, place)) {
+                Entry::Occupied(mut entry) => {
+                    let both = entry.get().iter().zip(bits).zip(positions);
+                    if both.into_iter().any(|((one, other), at)| one & other & at != 0) {
+                        return false;
+                    }
+                    unite(entry.get_mut(), bits);
+                }
+                Entry::Vacant(entry) => _ = entry.insert(bits.clone()),
+            }
+        }
+        self.vars.remove(place);
+        self.rows = fewer;
+        true
+    }
+}
+
+/// The row without one of its values.
+fn removed(row: &[TermId], place: usize) -> Vec<TermId> {
+    row[..place].iter().chain(&row[place + 1..]).copied().collect()
+}
+
 /// The alternatives that the disjunctions of a conjunction leave, each a list of other literals.
 fn branches(conjuncts: &[Formula]) -> Option<Vec<Vec<Formula>>> {
     let mut branches: Vec<Vec<Formula>> = vec![Vec::new()];
@@ -714,6 +809,18 @@ impl<'a> Search<'a> {
 
     fn run_all(&mut self, plans: &[Plan], bits: &[u64], emit: &mut Emit<'_>) -> Option<()> {
         plans.iter().try_for_each(|plan| self.each(plan, 0, bits, emit))
+    }
+
+    /// Finds the bindings of the listed variables, each once.
+    fn collect(&mut self, plans: &[Plan], listed: &[VarId], rows: &mut Rows) -> Option<()> {
+        let all = &self.columns.all;
+        self.run_all(plans, all, &mut |binding, bits| {
+            let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
+            match rows.entry(row) {
+                Entry::Occupied(mut entry) => unite(entry.get_mut(), bits),
+                Entry::Vacant(entry) => _ = entry.insert(bits.to_vec()),
+            }
+        })
     }
 
     /// Goes through the bindings that a plan finds from one of its steps on.

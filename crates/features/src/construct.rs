@@ -231,17 +231,15 @@ impl Construction<'_> {
         let materials = best_first::Materials::new(self.game, &self.views);
         let budget = best_first::Budget { evaluated: self.settings.candidates, ..best_first::Budget::default() };
         let labels = &self.labels;
-        let mut done = 0;
         let outcome = best_first::generate(
             &materials,
             &mut self.columns,
             &mut |values| {
-                done += 1;
-                progress(Progress { stage: "logic", done, of: budget.evaluated });
                 let evidence = labels.measure(values);
                 if evidence.z.abs() < 2.0 { 0.0 } else { evidence.correlation.abs() }
             },
             &budget,
+            &mut |done| progress(Progress { stage: "logic", done, of: budget.evaluated }),
         );
         self.set.counts.extend(outcome.counts.iter().copied());
         self.set.n_unique += outcome.n_unique;
@@ -294,12 +292,13 @@ impl Construction<'_> {
         let dynamics = preimage::Dynamics::thesis(&self.game.universe, &self.game.samples);
         let preimages = preimage::Preimages::new(&rules, &limits.simplify, &dynamics);
         let context = transform::Context { rules: &rules, preimages: &preimages, limits: &limits };
-        progress(Progress { stage: "generation", done: 0, of: 0 });
         let max_expanded = self.settings.thesis_expanded;
         let settings = generate::Settings { max_expanded, ..generate::Settings::THESIS };
-        let generated = generate::generate(&context, &settings, &mut small);
-        if let generate::Stop::Expanded(n) = generated.stop {
-            self.set.stopped.push(format!("{n} features were expanded"));
+        let generated = generate::generate(&context, &settings, &mut small, &mut |done, of| {
+            progress(Progress { stage: "generation", done, of: of.min(max_expanded) })
+        });
+        if generated.stop != generate::Stop::Exhausted {
+            self.set.stopped.push(format!("generation: {}", generated.stop));
         }
         progress(Progress { stage: "selection", done: 0, of: 0 });
         let n = states.len().max(1) as f64;

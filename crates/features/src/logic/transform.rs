@@ -238,10 +238,9 @@ pub fn remove_variable(context: &Context, feature: &Feature, values: &mut dyn Va
         return vec![Feature { list: Vec::new(), ..feature.clone() }];
     }
     let mut found: Vec<(Feature, Option<Vec<i32>>)> = Vec::new();
-    for removed in 0..feature.list.len() {
+    for (removed, own) in values.without_each(feature).into_iter().enumerate() {
         let mut child = feature.clone();
         child.list.remove(removed);
-        let own = values.values(&child);
         if own.is_none() || !found.iter().any(|(_, other)| *other == own) {
             found.push((child, own));
         }
@@ -345,28 +344,6 @@ pub fn regress(context: &Context, feature: &Feature) -> Vec<Feature> {
     found
 }
 
-/// Drops variables from the list, one after the other, as long as that changes no value. Returns the values, too.
-pub fn trim_variables(feature: &Feature, values: &mut dyn Values) -> Option<(Feature, Vec<i32>)> {
-    let own = values.values(feature)?;
-    let mut trimmed = feature.clone();
-    if own.iter().all(|&value| value == 0) {
-        trimmed.list.clear();
-        return Some((trimmed, own));
-    }
-    // What can't be dropped now can't be dropped later, either, so that once through the list is enough.
-    let mut at = 0;
-    while at < trimmed.list.len() {
-        let mut fewer = trimmed.clone();
-        fewer.list.remove(at);
-        if values.values(&fewer).as_ref() == Some(&own) {
-            trimmed = fewer;
-        } else {
-            at += 1;
-        }
-    }
-    Some((trimmed, own))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::canonical::canonical;
@@ -460,8 +437,9 @@ mod tests {
         let row = context.restored(&formula(&rules, "(row ?m x)")).expect("it may hold");
         assert_eq!(canonical(&found[0]), canonical(&row));
         assert_eq!(row.list.len(), 1);
-        let (row, _) = trim_variables(&row, &mut states).expect("it has values");
-        assert!(row.list.is_empty());
+        let trimmed = states.trim(&row).expect("it has values");
+        assert!(trimmed.list.is_empty());
+        let row = Feature { list: trimmed.list, ..row };
         // Its third atom one move back: a threat and the turn, which are split at once.
         let threats = regress(&context, &row);
         assert_eq!(threats.len(), 3);
