@@ -108,7 +108,13 @@ fn row(name: &str, mode: Mode, expanded: usize, list: bool) -> Result<String, St
         }
         true
     })?;
-    eprintln!("{name} prepared {prepared:.1} {stages:.1?} {:?} {:?}", set.counts, set.stopped);
+    let sum: f64 = set.features.iter().map(|f| f.cost).sum();
+    eprintln!(
+        "{name} prepared {prepared:.1} {stages:.1?} {:.1} {:?} {:?} cost {sum:.1}",
+        start.elapsed().as_secs_f64(),
+        set.counts,
+        set.stopped
+    );
     let seconds = start.elapsed().as_secs_f64();
     if list {
         print(&game, &set);

@@ -8,15 +8,15 @@
 //! Atoms that hold nowhere in the sample are left out, and a binding that holds nowhere is not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use gdl::datalog::Terms;
 use gdl::program::{Relation, Term, VarId};
 use gdl::symbol::SymbolId;
 use gdl::{Database, TermId};
-use indexmap::map::Entry;
 use machine::lanes::{self, Lanes};
 use machine::network::Wire;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
@@ -25,6 +25,8 @@ use crate::reference::{Trimmed, Values};
 
 /// How much work one feature may take, in rows visited times words of a column.
 pub const WORK: u64 = 20_000_000;
+/// Words of a column in a small sample.
+const SMALL: usize = 2;
 /// The alternatives that the disjunctions of a formula may multiply out to.
 const MAX_BRANCHES: usize = 64;
 
@@ -40,6 +42,9 @@ pub struct Columns {
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
     /// How much work the last feature took, also if that was too much.
     pub work: u64,
+    /// How often a conjunct was found to hold, once for each position: the work of going through positions one by one. It is
+    /// noted for small samples only.
+    pub steps: u64,
     /// How much work one feature may take: [`WORK`], unless somebody wants less.
     pub limit: u64,
 }
@@ -80,6 +85,8 @@ pub(crate) enum Value {
 pub(crate) enum Step {
     /// Go through the rows that have the known values.
     Join { table: usize, mask: u32, key: Vec<Value>, bind: Vec<(usize, VarId)>, same: Vec<(usize, usize)> },
+    /// A variable has a known value.
+    Set { var: VarId, value: Value },
     /// Two terms are equal, or differ.
     Compare { left: Term, right: Term, equal: bool },
     /// None of the plans succeeds.
@@ -215,6 +222,7 @@ impl Columns {
             tables: Vec::new(),
             by_shape: FxHashMap::default(),
             work: 0,
+            steps: 0,
             limit: WORK,
         }
     }
@@ -256,7 +264,7 @@ impl Columns {
     /// The value of a feature in each position; `None` if it can't be evaluated: a variable is bound by nothing, a relation
     /// is not known, or it takes too much work.
     pub fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
-        self.work = 0;
+        (self.work, self.steps) = (0, 0);
         let list: BTreeSet<VarId> = feature.list.iter().copied().collect();
         let mut components = components(&feature.formula);
         if feature.weight != Weight::One {
@@ -295,38 +303,17 @@ impl Columns {
 
     /// Counts the bindings of the listed variables of conjuncts that share their variables with no others.
     fn component(&mut self, conjuncts: &[Formula], listed: &[VarId], weigh: Option<&Feature>) -> Option<Vec<i32>> {
-        let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
-        let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
-        let each_once = plans.len() == 1 && free.len() == listed.len();
-        let mut search = Search::new(self);
         let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
-        let words = self.words;
-        let mut add = |weight: i32, bits: &[u64]| {
+        let weigh = weigh.map(|feature| &feature.weight).filter(|weight| **weight != Weight::One);
+        self.each_binding(conjuncts, listed, &mut |columns, binding, bits| {
+            let weight = weigh.map_or(1, |weight| {
+                let values: Vec<Term> = binding.iter().map(|&value| term(&columns.terms, value)).collect();
+                weight.of(listed, &values)
+            });
             if weight != 0 {
-                sums.entry(weight).or_insert_with(|| Sum::new(words)).add(bits);
+                sums.entry(weight).or_insert_with(|| Sum::new(columns.words)).add(bits);
             }
-        };
-        let weight = |binding: &[TermId]| match weigh {
-            Some(feature) if feature.weight != Weight::One => {
-                let values: Vec<Term> = binding.iter().map(|&value| term(&self.terms, value)).collect();
-                feature.weight.of(listed, &values)
-            }
-            _ => 1,
-        };
-        let outcome = if each_once {
-            search.run_all(&plans, &self.all, &mut |binding, bits| {
-                let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
-                add(weight(&row), bits);
-            })
-        } else {
-            let mut found = Rows::default();
-            let outcome = search.collect(&plans, listed, &mut found);
-            found.iter().for_each(|(row, bits)| add(weight(row), bits));
-            outcome
-        };
-        let work = search.work;
-        self.work += work;
-        outcome?;
+        })?;
         let mut values = vec![0i32; self.n];
         sums.iter().for_each(|(&weight, sum)| sum.add_to(&mut values, weight));
         Some(values)
@@ -334,12 +321,39 @@ impl Columns {
 
     /// The bindings of the listed variables that make all conjuncts hold somewhere.
     fn bindings(&mut self, conjuncts: &[Formula], listed: &[VarId]) -> Option<Bindings> {
+        let mut found = Bindings::new(listed.to_vec(), self.words);
+        self.each_binding(conjuncts, listed, &mut |_, binding, bits| found.push(binding.iter().copied(), bits))?;
+        Some(found)
+    }
+
+    /// Calls `emit` with each binding of the listed variables and all positions at which the conjuncts hold.
+    fn each_binding(
+        &mut self,
+        conjuncts: &[Formula],
+        listed: &[VarId],
+        emit: &mut dyn FnMut(&Columns, &[TermId], &[u64]),
+    ) -> Option<()> {
         let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
+        let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
+        let each_once = plans.len() == 1 && free.len() == listed.len();
         let mut search = Search::new(self);
-        let mut rows = Rows::default();
-        let outcome = search.collect(&plans, listed, &mut rows);
-        self.work += search.work;
-        outcome.map(|()| Bindings { vars: listed.to_vec(), rows })
+        let mut found = Bindings::new(listed.to_vec(), self.words);
+        let mut row = Vec::new();
+        let outcome = search.run_all(&plans, &self.all, &mut |binding, bits| {
+            let values = listed.iter().map(|var| binding[var.0 as usize]);
+            if each_once {
+                row.clear();
+                row.extend(values);
+                emit(self, &row, bits);
+            } else if let Some(known) = found.unite(values, bits) {
+                unite(known, bits);
+            }
+        });
+        let (work, steps) = (search.work, search.steps);
+        found.iter().for_each(|(binding, bits)| emit(self, binding, bits));
+        self.work += work;
+        self.steps += steps;
+        outcome
     }
 
     /// Plans for a conjunction, one for each alternative that its disjunctions leave.
@@ -383,11 +397,18 @@ impl Columns {
                     (term, Term::Var(var)) => (var, term),
                     _ => unreachable!("it binds"),
                 };
-                literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term));
-                if listed.contains(&var) {
-                    return None;
+                match self.value(&term) {
+                    Some(value) => {
+                        steps.push(Step::Set { var, value });
+                        bound.insert(var);
+                    }
+                    None if listed.contains(&var) => return None,
+                    None => literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term)),
                 }
                 continue;
+            }
+            if n_listed.is_none() && is_listed(&bound) {
+                n_listed = Some(steps.len());
             }
             let mut best: Option<(f64, usize)> = None;
             for (place, literal) in literals.iter().enumerate() {
@@ -420,10 +441,8 @@ impl Columns {
             bound.extend(bind.iter().map(|&(_, var)| var));
             self.tables[table].index(mask);
             steps.push(Step::Join { table, mask, key, bind, same });
-            if n_listed.is_none() && is_listed(&bound) {
-                n_listed = Some(steps.len());
-            }
         }
+        let n_listed = n_listed.or_else(|| is_listed(&bound).then_some(steps.len()));
         Some(Plan { steps, listed: n_listed? })
     }
 
@@ -433,14 +452,13 @@ impl Columns {
         match literal {
             Formula::Atom(atom) => self.atom_table(atom).map(Some),
             Formula::Member(terms, rows) => {
-                let mut values = Vec::new();
-                for term in terms {
-                    values.push(self.value(term)?);
-                }
+                let (mut shape, mut values) = (Vec::new(), Vec::new());
+                terms.iter().for_each(|term| self.shape(term, &mut shape, &mut values));
                 let rows: Vec<Vec<TermId>> =
                     rows.iter().map(|row| row.iter().map(|term| self.ground(term)).collect()).collect::<Option<_>>()?;
                 // A list is small and used by few features: its table is made again each time.
-                self.tables.push(Table::new(rows.iter().map(Vec::as_slice), terms.len(), None));
+                let facts = Facts { rows, bits: None };
+                self.tables.push(shaped(&self.terms, &facts, &shape, values.len(), self.words));
                 Some(Some((self.tables.len() - 1, values)))
             }
             _ => Some(None),
@@ -460,29 +478,7 @@ impl Columns {
             return Some((table, values));
         }
         let facts = self.facts.get(&relation)?;
-        let mut rows: Vec<TermId> = Vec::new();
-        let mut bits = facts.bits.as_ref().map(|_| Vec::new());
-        let mut n_rows = 0;
-        for (index, row) in facts.rows.iter().enumerate() {
-            let before = rows.len();
-            let mut parts = shape.iter();
-            if row.iter().all(|&term| flatten(&self.terms, term, &mut parts, &mut rows)) {
-                n_rows += 1;
-                if let (Some(bits), Some(all)) = (&mut bits, &facts.bits) {
-                    bits.extend_from_slice(&all[index * self.words..(index + 1) * self.words]);
-                }
-            } else {
-                rows.truncate(before);
-            }
-        }
-        let arity = values.len();
-        let table = if arity == 0 {
-            let mut table = Table::new(std::iter::empty(), 0, bits);
-            table.n_rows = n_rows;
-            table
-        } else {
-            Table::new(rows.chunks(arity), arity, bits)
-        };
+        let table = shaped(&self.terms, facts, &shape, values.len(), self.words);
         self.tables.push(table);
         self.by_shape.insert((relation, shape), self.tables.len() - 1);
         Some((self.tables.len() - 1, values))
@@ -526,7 +522,7 @@ impl Values for Columns {
         for component in components(&feature.formula) {
             let group = self.bindings(&component, &listed_in(&component, &feature.list))?;
             let mut some = vec![0; self.words];
-            group.rows.values().for_each(|bits| unite(&mut some, bits));
+            group.iter().for_each(|(_, bits)| unite(&mut some, bits));
             holds.iter_mut().zip(&some).for_each(|(holds, some)| *holds &= some);
             groups.push(group);
         }
@@ -534,18 +530,22 @@ impl Values for Columns {
         if holds.iter().all(|&word| word == 0) {
             list.clear();
         }
-        list.retain(|&var| !groups.iter_mut().any(|group| group.drop(var, &holds)));
+        list.retain(|var| {
+            !groups.iter_mut().any(|group| {
+                let place = group.vars.iter().position(|other| other == var);
+                let fewer = place.and_then(|place| group.without(place, Some(&holds)));
+                fewer.map(|fewer| *group = fewer).is_some()
+            })
+        });
         Some(Trimmed { list, always: holds == self.all })
     }
 
     fn without_each(&mut self, feature: &Feature) -> Vec<Option<Vec<i32>>> {
         self.work = 0;
-        let Some(all) = self.bindings(feature.formula.conjuncts(), &feature.list) else {
-            return vec![None; feature.list.len()];
-        };
-        let without = |at: usize| {
+        let all = self.bindings(feature.formula.conjuncts(), &feature.list);
+        let without = |place: usize| {
             let mut sum = Sum::new(self.words);
-            all.without(at).values().for_each(|bits| sum.add(bits));
+            all.as_ref()?.without(place, None)?.iter().for_each(|(_, bits)| sum.add(bits));
             let mut values = vec![0; self.n];
             sum.add_to(&mut values, 1);
             Some(values)
@@ -560,13 +560,31 @@ pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
     if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
 }
 
+/// The table of the facts that have a shape.
+fn shaped(terms: &Terms, facts: &Facts, shape: &[Part], arity: usize, words: usize) -> Table {
+    let mut rows: Vec<TermId> = Vec::new();
+    let mut bits = facts.bits.as_ref().map(|_| Vec::new());
+    let mut n_rows = 0;
+    for (index, row) in facts.rows.iter().enumerate() {
+        let before = rows.len();
+        let mut parts = shape.iter();
+        if row.iter().all(|&term| flatten(terms, term, &mut parts, &mut rows)) {
+            n_rows += 1;
+            if let (Some(bits), Some(all)) = (&mut bits, &facts.bits) {
+                bits.extend_from_slice(&all[index * words..(index + 1) * words]);
+            }
+        } else {
+            rows.truncate(before);
+        }
+    }
+    Table::new(rows, arity, n_rows, bits)
+}
+
 const ROLE: Relation = Relation { name: gdl::keyword::ROLE, arity: 1 };
 const TRUE: Relation = Relation { name: gdl::keyword::TRUE, arity: 1 };
 
 impl Table {
-    fn new<'a>(rows: impl Iterator<Item = &'a [TermId]>, arity: usize, bits: Option<Vec<u64>>) -> Table {
-        let rows: Vec<TermId> = rows.flatten().copied().collect();
-        let n_rows = rows.len().checked_div(arity).unwrap_or(0);
+    fn new(rows: Vec<TermId>, arity: usize, n_rows: usize, bits: Option<Vec<u64>>) -> Table {
         let distinct = |column| {
             let mut values: Vec<TermId> = (0..n_rows).map(|row| rows[row * arity + column]).collect();
             values.sort_unstable();
@@ -713,52 +731,68 @@ fn listed_in(conjuncts: &[Formula], list: &[VarId]) -> Vec<VarId> {
     list.iter().copied().filter(|var| vars.contains(var)).collect()
 }
 
-/// Values of variables, each tuple with the positions at which it makes a formula hold.
-type Rows = indexmap::IndexMap<Vec<TermId>, Vec<u64>, rustc_hash::FxBuildHasher>;
-
+/// Bindings of some variables, each once, with the positions at which it makes a formula hold.
 struct Bindings {
     vars: Vec<VarId>,
-    rows: Rows,
+    words: usize,
+    n: usize,
+    values: Vec<TermId>,
+    bits: Vec<u64>,
+    /// The number of each binding, by the hash of its values or, where that is taken, the next number that is free.
+    numbers: FxHashMap<u64, u32>,
 }
 
 impl Bindings {
-    /// The rows without one of the variables.
-    fn without(&self, place: usize) -> Rows {
-        let mut fewer = Rows::default();
-        for (row, bits) in &self.rows {
-            match fewer.entry(removed(row, place)) {
-                Entry::Occupied(mut entry) => unite(entry.get_mut(), bits),
-                Entry::Vacant(entry) => _ = entry.insert(bits.clone()),
-            }
-        }
-        fewer
+    fn new(vars: Vec<VarId>, words: usize) -> Bindings {
+        Bindings { vars, words, n: 0, values: Vec::new(), bits: Vec::new(), numbers: FxHashMap::default() }
     }
 
-    /// Leaves a variable out if the others tell its value in each of these positions; whether it was left out.
-    fn drop(&mut self, var: VarId, positions: &[u64]) -> bool {
-        let Some(place) = self.vars.iter().position(|&other| other == var) else { return false };
-        let mut fewer = Rows::default();
-        for (row, bits) in &self.rows {
-            match fewer.entry(removed(row, place)) {
-                Entry::Occupied(mut entry) => {
-                    let both = entry.get().iter().zip(bits).zip(positions);
-                    if both.into_iter().any(|((one, other), at)| one & other & at != 0) {
-                        return false;
-                    }
-                    unite(entry.get_mut(), bits);
-                }
-                Entry::Vacant(entry) => _ = entry.insert(bits.clone()),
-            }
-        }
-        self.vars.remove(place);
-        self.rows = fewer;
-        true
+    fn iter(&self) -> impl Iterator<Item = (&[TermId], &[u64])> {
+        let arity = self.vars.len();
+        (0..self.n).map(move |at| (&self.values[at * arity..][..arity], &self.bits[at * self.words..][..self.words]))
     }
-}
 
-/// The row without one of its values.
-fn removed(row: &[TermId], place: usize) -> Vec<TermId> {
-    row[..place].iter().chain(&row[place + 1..]).copied().collect()
+    /// Adds a binding that is known to be new, and will not be looked for.
+    fn push(&mut self, values: impl Iterator<Item = TermId>, bits: &[u64]) {
+        self.values.extend(values);
+        self.bits.extend_from_slice(bits);
+        self.n += 1;
+    }
+
+    /// Adds positions to a binding. Returns those that it had before, if it is not new.
+    fn unite(&mut self, values: impl Iterator<Item = TermId> + Clone, bits: &[u64]) -> Option<&mut [u64]> {
+        let arity = self.vars.len();
+        let mut hasher = FxHasher::default();
+        values.clone().for_each(|value| value.hash(&mut hasher));
+        let mut key = hasher.finish();
+        while let Some(&at) = self.numbers.get(&key) {
+            let at = at as usize;
+            if self.values[at * arity..][..arity].iter().copied().eq(values.clone()) {
+                return Some(&mut self.bits[at * self.words..][..self.words]);
+            }
+            key = key.wrapping_add(1);
+        }
+        self.numbers.insert(key, self.n as u32);
+        self.push(values, bits);
+        None
+    }
+
+    /// The bindings of all variables but one. `None` if, in one of the positions, the others don't tell its value.
+    fn without(&self, place: usize, positions: Option<&[u64]>) -> Option<Bindings> {
+        let mut vars = self.vars.clone();
+        vars.remove(place);
+        let mut fewer = Bindings::new(vars, self.words);
+        for (values, bits) in self.iter() {
+            let others = values[..place].iter().chain(&values[place + 1..]).copied();
+            let Some(known) = fewer.unite(others, bits) else { continue };
+            let twice = |positions: &[u64]| known.iter().zip(bits).zip(positions).any(|((a, b), at)| a & b & at != 0);
+            if positions.is_some_and(twice) {
+                return None;
+            }
+            unite(known, bits);
+        }
+        Some(fewer)
+    }
 }
 
 /// The alternatives that the disjunctions of a conjunction leave, each a list of other literals.
@@ -797,6 +831,7 @@ pub(crate) struct Search<'a> {
     pub(crate) columns: &'a Columns,
     pub(crate) binding: Vec<TermId>,
     pub(crate) work: u64,
+    steps: u64,
 }
 
 /// What is done with a binding and the positions at which it holds.
@@ -804,23 +839,11 @@ type Emit<'e> = dyn FnMut(&[TermId], &[u64]) + 'e;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(columns: &'a Columns) -> Search<'a> {
-        Search { columns, binding: Vec::new(), work: 0 }
+        Search { columns, binding: Vec::new(), work: 0, steps: 0 }
     }
 
     fn run_all(&mut self, plans: &[Plan], bits: &[u64], emit: &mut Emit<'_>) -> Option<()> {
         plans.iter().try_for_each(|plan| self.each(plan, 0, bits, emit))
-    }
-
-    /// Finds the bindings of the listed variables, each once.
-    fn collect(&mut self, plans: &[Plan], listed: &[VarId], rows: &mut Rows) -> Option<()> {
-        let all = &self.columns.all;
-        self.run_all(plans, all, &mut |binding, bits| {
-            let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
-            match rows.entry(row) {
-                Entry::Occupied(mut entry) => unite(entry.get_mut(), bits),
-                Entry::Vacant(entry) => _ = entry.insert(bits.to_vec()),
-            }
-        })
     }
 
     /// Goes through the bindings that a plan finds from one of its steps on.
@@ -845,6 +868,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 Some(())
+            }
+            Step::Set { var, value } => {
+                self.bind(*var, self.known(*value));
+                self.each(plan, at + 1, bits, emit)
             }
             test => match self.test(test, bits)? {
                 Some(left) => self.each(plan, at + 1, &left, emit),
@@ -875,6 +902,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 Some(())
+            }
+            Some(Step::Set { var, value }) => {
+                self.bind(*var, self.known(*value));
+                self.exists(plan, at + 1, bits, found)
             }
             Some(test) => match self.test(test, bits)? {
                 Some(left) => self.exists(plan, at + 1, &left, found),
@@ -914,6 +945,9 @@ impl<'a> Search<'a> {
         if let Some(found) = found {
             narrowed.iter_mut().zip(found).for_each(|(to, found)| *to &= !found);
         }
+        if words <= SMALL {
+            self.steps += narrowed.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
         bind.iter().for_each(|&(column, var)| self.bind(var, values[column]));
         Some(narrowed.iter().any(|&word| word != 0))
     }
@@ -931,7 +965,7 @@ impl<'a> Search<'a> {
                 let left: Vec<u64> = bits.iter().zip(&held).map(|(bits, held)| bits & !held).collect();
                 Some(left.iter().any(|&word| word != 0).then_some(left))
             }
-            Step::Join { .. } => unreachable!("a join is no test"),
+            Step::Join { .. } | Step::Set { .. } => unreachable!("it is no test"),
         }
     }
 
@@ -1016,5 +1050,36 @@ mod tests {
         };
         let lists: [&[u32]; 8] = [&[], &[2], &[0], &[0, 1], &[0, 1, 2], &[1], &[0, 2], &[1, 2]];
         assert_eq!(lists.map(&mut value), [1, 2, 2, 2, 3, 1, 3, 2]);
+    }
+    /// A value may come from an equality, and lists of tuples may be looked up by the arguments of a function.
+    #[test]
+    fn equalities_and_lists_bind() {
+        let (program, mut columns) = board(
+            "(role p) (init (cell 1 1 x)) (init (cell 2 1 x)) (init (cell 1 3 x)) (init (cell 3 1 o)) (init (cell 3 3 o))",
+        );
+        let name = |text: &str| Term::Const(program.symbols.find(text).expect("a name"));
+        let var = |number| Term::Var(VarId(number));
+        let place = |column: Term, row: Term, mark: &str| {
+            let functor = program.symbols.find("cell").expect("a name");
+            Term::Func(functor, [column, row, name(mark)].into())
+        };
+        let cell = |column: Term, row: Term, mark: &str| {
+            Formula::Atom(Atom { name: gdl::keyword::TRUE, args: vec![place(column, row, mark)] })
+        };
+        let mut value = |list: &[u32], formula: Formula| {
+            let feature = Feature::count(list.iter().map(|&number| VarId(number)).collect(), formula);
+            columns.values(&feature).map(|values| values[0])
+        };
+        // The kinds of marks in column 3, where only an equality tells the kind: one.
+        let way = |kind: &str, mark: &str| {
+            Formula::And(vec![Formula::Equal(var(0), name(kind)), cell(name("3"), var(1), mark)])
+        };
+        assert_eq!(value(&[0], Formula::Or(vec![way("1", "x"), way("2", "o")])), Some(1));
+        assert_eq!(value(&[0, 1], Formula::Or(vec![way("1", "x"), way("2", "o")])), Some(2));
+        // The cells with an x among those that are listed.
+        let rows = [("1", "1", "x"), ("2", "3", "x"), ("3", "1", "o")];
+        let rows = rows.map(|(column, row, mark)| vec![place(name(column), name(row), mark)]).to_vec();
+        let listed = Formula::Member(vec![place(var(0), var(1), "x")], Arc::new(rows));
+        assert_eq!(value(&[0, 1], Formula::And(vec![cell(var(0), var(1), "x"), listed])), Some(1));
     }
 }

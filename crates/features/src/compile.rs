@@ -233,6 +233,10 @@ impl Walk<'_> {
                     Ok(())
                 }
             }
+            Step::Set { var, value } => {
+                self.search.bind(*var, self.search.known(*value));
+                self.follow(plan, at + 1, wires, arrive)
+            }
             Step::Not(plans) => {
                 let mut any = Vec::new();
                 for inner in plans {

@@ -21,7 +21,8 @@ pub trait Values {
     /// The value on each state, always in the same order; `None` if it can't be found.
     fn values(&mut self, feature: &Feature) -> Option<Vec<i32>>;
 
-    /// Drops variables from the list of a count, one after the other, as long as that changes no value.
+    /// Drops variables from the list of a count, one after the other, as long as that changes no value. `None` if the value
+    /// can't be found.
     fn trim(&mut self, feature: &Feature) -> Option<Trimmed> {
         let own = self.values(feature)?;
         let mut list = feature.list.clone();

@@ -479,6 +479,10 @@ mod tests {
 
     /// Features of a game of the library, by a few hundred random positions and the correlation with the first role's result.
     fn found(name: &str, budget: &Budget) -> (Outcome, Game) {
+        found_until(name, budget, &mut |_| true)
+    }
+
+    fn found_until(name: &str, budget: &Budget, progress: &mut dyn FnMut(usize) -> bool) -> (Outcome, Game) {
         let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let game = Game::new(gdl::read(name, &text).program, 1).expect("it grounds");
@@ -497,7 +501,7 @@ mod tests {
             if xx * yy > 0.0 { (pairs().map(|(a, b)| a * b).sum::<f64>() / (xx * yy).sqrt()).abs() } else { 0.0 }
         };
         let materials = Materials::new(&game, &views);
-        let outcome = generate(&materials, &mut columns, &mut evidence, budget, &mut |_| true);
+        let outcome = generate(&materials, &mut columns, &mut evidence, budget, progress);
         (outcome, game)
     }
 
@@ -531,6 +535,13 @@ mod tests {
             outcome.found.iter().map(text).collect::<Vec<String>>()
         };
         assert_eq!(texts(), texts());
+    }
+
+    #[test]
+    fn the_caller_may_end_it() {
+        let (outcome, _) = found_until("tic-tac-toe", &SMALL, &mut |done| done < 50);
+        assert_eq!((outcome.stop, outcome.n_evaluated), (Stop::Told, 50));
+        assert!(!outcome.found.is_empty());
     }
 
     #[test]

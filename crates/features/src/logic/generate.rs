@@ -71,7 +71,9 @@ pub struct Generated {
     pub counts: Vec<(Transformation, usize)>,
     /// How many features were expanded.
     pub n_expanded: usize,
-    /// How many had no value, since finding it took too long.
+    /// How many different features had too many bindings to count: they have an empty list.
+    pub n_uncounted: usize,
+    /// How many had no value even so, duplicates included: they are left out.
     pub n_without_values: usize,
     /// Why generation ended.
     pub stop: Stop,
@@ -107,6 +109,7 @@ pub fn generate(
             edges: Vec::new(),
             counts: Transformation::ALL.iter().map(|&by| (by, 0)).collect(),
             n_expanded: 0,
+            n_uncounted: 0,
             n_without_values: 0,
             stop: Stop::Exhausted,
         },
@@ -216,8 +219,15 @@ impl Generation {
         regressions: u32,
         values: &mut dyn Values,
     ) -> Option<usize> {
-        let Trimmed { list, always } = values.trim(feature)?;
-        let feature = Feature { list, ..feature.clone() };
+        let mut feature = feature.clone();
+        let trimmed = values.trim(&feature).or_else(|| {
+            // Whether there is a binding is often found where all of them are too many.
+            feature.list.clear();
+            self.generated.n_uncounted += 1;
+            values.trim(&feature)
+        });
+        let Trimmed { list, always } = trimmed?;
+        feature.list = list;
         let next = self.generated.nodes.len();
         let node = *self.table.entry((self.key)(&feature)).or_insert(next);
         if node == next {
@@ -264,5 +274,16 @@ pub(crate) mod tests {
             assert!((600..=720).contains(&found.n_generated()), "{counts:?}");
             assert!((245..=270).contains(&found.nodes.len()), "{}", found.nodes.len());
         }
+    }
+
+    #[test]
+    fn the_caller_may_end_it() {
+        let (rules, dynamics, _) = sampled("tic-tac-toe");
+        let preimages = Preimages::new(&rules, &Limits::THESIS.simplify, &dynamics);
+        let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
+        let mut states = Reference::random(&rules.program, 20, 100, 1);
+        let found = generate(&context, &Settings::THESIS, &mut states, &mut |done, _| done < 7);
+        assert_eq!((found.stop, found.n_expanded), (Stop::Told, 7));
+        assert!(found.nodes.len() > 7);
     }
 }
