@@ -243,13 +243,7 @@ impl Columns {
     }
 
     fn own(&mut self, from: &Terms, known: &mut FxHashMap<TermId, TermId>, term: TermId) -> TermId {
-        if let Some(&own) = known.get(&term) {
-            return own;
-        }
-        let args: Vec<TermId> = from.args(term).iter().map(|&arg| self.own(from, known, arg)).collect();
-        let own = self.terms.intern(from.name(term), &args);
-        known.insert(term, own);
-        own
+        own_term(from, &mut self.terms, known, term)
     }
 
     fn add(&mut self, relation: Relation, row: Vec<TermId>, column: &[u64]) {
@@ -266,7 +260,7 @@ impl Columns {
     pub fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
         (self.work, self.steps) = (0, 0);
         let list: BTreeSet<VarId> = feature.list.iter().copied().collect();
-        let mut components = components(&feature.formula);
+        let mut components = feature.formula.components();
         if feature.weight != Weight::One {
             // The weight may need variables of several components.
             let (mut counted, mut others) = (Vec::new(), Vec::new());
@@ -289,7 +283,7 @@ impl Columns {
     pub fn holds(&mut self, formula: &Formula) -> Option<Vec<u64>> {
         self.work = 0;
         let mut bits = self.all.clone();
-        for component in components(formula) {
+        for component in formula.components() {
             let plans = self.plans(&component, &[], &BTreeSet::new())?;
             let mut search = Search::new(self);
             let mut united = vec![0; self.words];
@@ -519,7 +513,7 @@ impl Values for Columns {
         self.work = 0;
         let mut groups: Vec<Bindings> = Vec::new();
         let mut holds = self.all.clone();
-        for component in components(&feature.formula) {
+        for component in feature.formula.components() {
             let group = self.bindings(&component, &listed_in(&component, &feature.list))?;
             let mut some = vec![0; self.words];
             group.iter().for_each(|(_, bits)| unite(&mut some, bits));
@@ -558,6 +552,17 @@ impl Values for Columns {
 pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
     let args: Box<[Term]> = terms.args(id).iter().map(|&arg| term(terms, arg)).collect();
     if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
+}
+
+/// The id of another table's term in a table; `known` are those that were met before.
+pub(crate) fn own_term(from: &Terms, into: &mut Terms, known: &mut FxHashMap<TermId, TermId>, term: TermId) -> TermId {
+    if let Some(&own) = known.get(&term) {
+        return own;
+    }
+    let args: Vec<TermId> = from.args(term).iter().map(|&arg| own_term(from, into, known, arg)).collect();
+    let own = into.intern(from.name(term), &args);
+    known.insert(term, own);
+    own
 }
 
 /// The table of the facts that have a shape.
@@ -700,29 +705,6 @@ impl Sum {
 
 fn unite(sum: &mut [u64], bits: &[u64]) {
     sum.iter_mut().zip(bits).for_each(|(sum, bits)| *sum |= bits);
-}
-
-/// The conjuncts in groups that share no variables.
-fn components(formula: &Formula) -> Vec<Vec<Formula>> {
-    let conjuncts = formula.conjuncts();
-    // A variable under negations joins conjuncts only if it is free in one of them.
-    let free = formula.free_variables();
-    let mut groups: Vec<(BTreeSet<VarId>, Vec<Formula>)> = Vec::new();
-    for conjunct in conjuncts {
-        let mut vars: BTreeSet<VarId> = conjunct.variables().intersection(&free).copied().collect();
-        let mut members = Vec::new();
-        groups.retain_mut(|(other, conjuncts)| {
-            let apart = other.is_disjoint(&vars);
-            if !apart {
-                vars.append(other);
-                members.append(conjuncts);
-            }
-            apart
-        });
-        members.push(conjunct.clone());
-        groups.push((vars, members));
-    }
-    groups.into_iter().map(|(_, members)| members).collect()
 }
 
 /// Those of the variables that the conjuncts have outside of negations.

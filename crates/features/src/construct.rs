@@ -11,11 +11,13 @@ use crate::feature::Feature;
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
 use crate::logic::rules::Rules;
+use crate::logic::select::Ineligible;
 use crate::logic::{best_first, generate, graph, preimage, select as logic_select, transform};
 use crate::pattern::atoms::{self, Value};
 use crate::pattern::bits;
 use crate::pattern::genconf;
 use crate::positions::Positions;
+use crate::reference::Values;
 use crate::select::{self, Candidate, Chosen, Evidence, Labels};
 use crate::structural;
 
@@ -196,6 +198,10 @@ fn some_of(positions: &Positions, n: usize) -> Positions {
 const THESIS_STATES: (usize, usize) = (3_000, 100);
 /// The work that trimming one feature's variables may take. A feature that takes more is too expensive for the thesis, too.
 const THESIS_WORK: u64 = 50_000;
+/// The work that finding a feature's values on all states may take.
+const SELECTION_WORK: u64 = 3_000_000;
+/// Most features that match too rarely are known by so many states.
+const FIRST_STATES: usize = 512;
 /// What one step of evaluation took the thesis's program in a state, in microseconds. With this its features of Tic-Tac-Toe cost
 /// what it reports.
 const MICROSECONDS: f64 = 10.0;
@@ -287,7 +293,12 @@ impl Construction<'_> {
     fn as_in_the_thesis(&mut self, progress: &mut dyn FnMut(Progress) -> bool) -> Vec<Chosen> {
         let random = self.train.select((0..self.train.len()).filter(|&at| self.train.levels[at] == 0));
         let states = some_of(&random, THESIS_STATES.0);
-        let mut large = Columns::new(self.game, &self.views, &states.views());
+        let first = states.select(0..states.len().min(FIRST_STATES));
+        let mut large = InTurn {
+            first: Columns::new(self.game, &self.views, &first.views()),
+            all: Columns::new(self.game, &self.views, &states.views()),
+        };
+        large.all.limit = SELECTION_WORK;
         let sample = some_of(&states, THESIS_STATES.1);
         let mut small = Columns::new(self.game, &self.views, &sample.views());
         small.limit = THESIS_WORK;
@@ -304,20 +315,24 @@ impl Construction<'_> {
         if generated.stop != generate::Stop::Exhausted {
             self.set.stopped.push(format!("generation: {}", generated.stop));
         }
-        if generated.n_uncounted + generated.n_without_values > 0 {
-            let (uncounted, without) = (generated.n_uncounted, generated.n_without_values);
-            self.set
-                .stopped
-                .push(format!("{uncounted} features were not counted, {without} left out: too many bindings"));
+        for (n, what) in [(generated.n_uncounted, "were not counted"), (generated.n_without_values, "were left out")] {
+            if n > 0 {
+                self.set.stopped.push(format!("{n} features {what}: they have too many bindings"));
+            }
         }
         let n = sample.len().max(1) as f64;
         let mut cost = |feature: &Feature| match small.values(feature) {
             Some(_) => small.steps as f64 / n * MICROSECONDS,
             None => f64::INFINITY,
         };
-        let of = generated.nodes.len();
-        let mut told = |done| progress(Progress { stage: "selection", done, of });
+        // Who has ended generation wants to have what was found.
+        let (of, ended) = (generated.nodes.len(), generated.stop == generate::Stop::Told);
+        let mut told = |done| progress(Progress { stage: "selection", done, of }) || ended;
         let selected = logic_select::select(&SELECTION, &generated, &mut large, &mut cost, &mut told);
+        let n_unknown = selected.tested.iter().filter(|tested| **tested == Err(Ineligible::NoValue)).count();
+        if n_unknown > 0 {
+            self.set.stopped.push(format!("{n_unknown} features were not tested"));
+        }
         self.set.counts = generated.counts.iter().map(|&(by, count)| (by.name(), count)).collect();
         self.set.n_unique = generated.nodes.len();
         let mut is_chosen = vec![false; generated.nodes.len()];
@@ -401,6 +416,22 @@ const CONDITIONS: Budget = Budget { conditions: 2_000, all_conditions: 2_000, wo
 
 /// How many standard errors from 0 a feature's correlation with the result should be.
 const MIN_DEVIATIONS: f64 = 2.5;
+
+/// Values of all states, or of the first ones if these decide that a feature is not eligible.
+struct InTurn {
+    first: Columns,
+    all: Columns,
+}
+
+impl Values for InTurn {
+    fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+        let values = self.first.values(feature)?;
+        match logic_select::test_values(&SELECTION, &values) {
+            Err(Ineligible::TooSpecial(n) | Ineligible::TooGeneral(n)) if n < values.len() => Some(values),
+            _ => self.all.values(feature),
+        }
+    }
+}
 
 /// The abstraction graph of features with their parents.
 fn abstraction(found: &[best_first::Found]) -> AbstractionGraph {

@@ -12,6 +12,8 @@ use insight::universe::{self, Circuit, Universe};
 use machine::network::{self, Network, Wire};
 use rustc_hash::FxHashMap;
 
+use crate::columns::own_term;
+
 /// A game prepared for features.
 pub struct Game {
     /// The rules.
@@ -107,18 +109,12 @@ impl Views {
 
 /// For each fluent of one network, its place in another; `None` unless they have the same.
 fn same_fluents(from: &Network, to: &Network) -> Option<Vec<u32>> {
-    /// The id of a term in a table of its own.
-    fn key(terms: &Terms, term: gdl::TermId, own: &mut Terms) -> gdl::TermId {
-        let args: Vec<gdl::TermId> = terms.args(term).iter().map(|&arg| key(terms, arg, own)).collect();
-        own.intern(terms.name(term), &args)
-    }
     let mut own = Terms::default();
-    let place_of: FxHashMap<gdl::TermId, u32> =
-        (0u32..).zip(&from.fluents).map(|(place, &fluent)| (key(&from.terms, fluent, &mut own), place)).collect();
-    let places: Vec<u32> = to
-        .fluents
-        .iter()
-        .map(|&fluent| place_of.get(&key(&to.terms, fluent, &mut own)).copied())
-        .collect::<Option<_>>()?;
+    let mut key = |network: &Network| -> Vec<gdl::TermId> {
+        let mut known = FxHashMap::default();
+        network.fluents.iter().map(|&fluent| own_term(&network.terms, &mut own, &mut known, fluent)).collect()
+    };
+    let place_of: FxHashMap<gdl::TermId, u32> = key(from).into_iter().zip(0u32..).collect();
+    let places: Vec<u32> = key(to).iter().map(|fluent| place_of.get(fluent).copied()).collect::<Option<_>>()?;
     (places.len() == from.fluents.len()).then_some(places)
 }

@@ -18,7 +18,7 @@ use super::preimage::{Dynamics, Preimages};
 use super::roots::{About, roots};
 use super::rules::Rules;
 use super::simplify;
-use super::transform::{self, Context, Limits, components};
+use super::transform::{self, Context, Limits};
 use super::vary;
 use crate::columns::Columns;
 use crate::feature::{Feature, Weight};
@@ -227,7 +227,7 @@ fn expand(materials: &Materials, node: &Node) -> Vec<(&'static str, Feature)> {
         add("with-turn", vary::with_turn(domains, feature));
         return found;
     }
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         add("split-with-turn", vary::parts_with_turn(context, domains, feature));
         add("split-indep-conjunctions", transform::split_independent(context, feature));
         return found;

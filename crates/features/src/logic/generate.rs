@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::canonical::{canonical, thesis_key};
-use super::transform::{self, Context, Transformation, components};
+use super::transform::{self, Context, Transformation};
 use crate::feature::Feature;
 use crate::formula::Formula;
 use crate::reference::{Trimmed, Values};
@@ -152,7 +152,7 @@ pub fn expand(
     let feature = &node.feature;
     let mut found = Vec::new();
     let mut add = |by, children: Vec<Feature>| found.extend(children.into_iter().map(|child| (by, child)));
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         add(Transformation::SplitIndependent, transform::split_independent(context, feature));
         return found;
     }

@@ -5,7 +5,6 @@
 
 use super::generate::{Generated, is_negation};
 use super::graph;
-use super::transform::components;
 use crate::feature::Feature;
 use crate::reference::Values;
 
@@ -129,7 +128,7 @@ fn test(
     if is_negation(&feature.formula) {
         return Err(Ineligible::Negation);
     }
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         return Err(Ineligible::Splittable);
     }
     let cost = cost(feature);

@@ -3,8 +3,6 @@
 //! Each takes a feature and gives others: simplified, with their lists of counted variables, not yet trimmed. They act on
 //! the conjuncts of the formula, never inside of negations or disjunctions.
 
-use std::collections::BTreeSet;
-
 use gdl::program::{Term, VarId};
 use gdl::symbol::keyword;
 
@@ -136,7 +134,7 @@ impl Context<'_> {
             }
         }
         let long = self.rules.n_state_atoms(&feature.formula) > self.limits.max_atoms;
-        let fits = self.rules.is_valid(&feature.formula) && !(long && components(&feature.formula).len() < 2);
+        let fits = self.rules.is_valid(&feature.formula) && !(long && feature.formula.components().len() < 2);
         fits.then(|| compact(&feature))
     }
 
@@ -171,32 +169,9 @@ pub fn compact(feature: &Feature) -> Feature {
     Feature { weight: feature.weight.map_variables(&mut |var| place(var).expect("it was listed")), list, formula }
 }
 
-/// The conjuncts, grouped so that groups have no variable in common, in the order of their first members.
-pub fn components(formula: &Formula) -> Vec<Vec<Formula>> {
-    let parts = formula.conjuncts();
-    let free = formula.free_variables();
-    let vars: Vec<BTreeSet<VarId>> =
-        parts.iter().map(|part| part.variables().into_iter().filter(|var| free.contains(var)).collect()).collect();
-    let mut group: Vec<usize> = (0..parts.len()).collect();
-    for one in 0..parts.len() {
-        for other in 0..one {
-            if group[one] != group[other] && !vars[one].is_disjoint(&vars[other]) {
-                let (from, to) = (group[one].max(group[other]), group[one].min(group[other]));
-                group.iter_mut().filter(|member| **member == from).for_each(|member| *member = to);
-            }
-        }
-    }
-    let mut roots = group.clone();
-    roots.sort_unstable();
-    roots.dedup();
-    let of =
-        |root: usize| parts.iter().zip(&group).filter(move |(_, group)| **group == root).map(|(part, _)| part.clone());
-    roots.into_iter().map(|root| of(root).collect()).collect()
-}
-
 /// Splits a conjunction whose parts have no variable in common.
 pub fn split_independent(context: &Context, feature: &Feature) -> Vec<Feature> {
-    let parts = components(&feature.formula);
+    let parts = feature.formula.components();
     if parts.len() < 2 {
         return Vec::new();
     }
@@ -413,7 +388,7 @@ mod tests {
         let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
         let roots: Vec<Feature> = rules.goals_and_ends().iter().filter_map(|goal| context.restored(goal)).collect();
         let root =
-            roots.into_iter().find(|root| components(&root.formula).len() == 9).expect("the goal names nine cells");
+            roots.into_iter().find(|root| root.formula.components().len() == 9).expect("the goal names nine cells");
         let parts = split_independent(&context, &root);
         assert_eq!(parts.len(), 9);
         assert!(parts.iter().all(|part| part.formula.conjuncts().len() == 1));
