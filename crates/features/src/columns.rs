@@ -325,7 +325,7 @@ impl Columns {
         &mut self,
         conjuncts: &[Formula],
         listed: &[VarId],
-        emit: &mut dyn FnMut(&Columns, &[TermId], &[u64]),
+        emit: &mut Take<'_>,
     ) -> Option<()> {
         let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
         let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
@@ -712,6 +712,9 @@ fn listed_in(conjuncts: &[Formula], list: &[VarId]) -> Vec<VarId> {
     let vars: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
     list.iter().copied().filter(|var| vars.contains(var)).collect()
 }
+
+/// What is done with the values of listed variables and the positions at which they make a formula hold.
+type Take<'e> = dyn FnMut(&Columns, &[TermId], &[u64]) + 'e;
 
 /// Bindings of some variables, each once, with the positions at which it makes a formula hold.
 struct Bindings {
