@@ -321,12 +321,7 @@ impl Columns {
     }
 
     /// Calls `emit` with each binding of the listed variables and all positions at which the conjuncts hold.
-    fn each_binding(
-        &mut self,
-        conjuncts: &[Formula],
-        listed: &[VarId],
-        emit: &mut Take<'_>,
-    ) -> Option<()> {
+    fn each_binding(&mut self, conjuncts: &[Formula], listed: &[VarId], emit: &mut Take<'_>) -> Option<()> {
         let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
         let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
         let each_once = plans.len() == 1 && free.len() == listed.len();
