@@ -1,0 +1,1 @@
+//! Evaluation functions from self-play: weights for features, fitted to the results of positions.
