@@ -400,7 +400,7 @@ mod tests {
     use super::*;
     use crate::game::Game;
     use crate::pattern::atoms::{self, Atoms};
-    use crate::pattern::testing::{game, sized};
+    use crate::pattern::testing::game;
 
     /// Random patterns over all atoms.
     fn instances(atoms: &Atoms, n: usize, cap: usize, rng: &mut Pcg64) -> Vec<Instance> {
@@ -484,7 +484,7 @@ mod tests {
     fn indices_follow_the_state_forth_and_back() {
         for name in ["tic-tac-toe", "connect-four", "othello", "checkers", "hex-5", "nim-4-heaps", "pentago"] {
             let game = game(name);
-            check::<u16>(&game, 40, 60_000, sized(5_000, 143_000));
+            check::<u16>(&game, 40, 60_000, 143_000);
             check::<u32>(&game, 300, 1_000_000, 1_000);
         }
     }
