@@ -1,1 +1,5 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
+
+pub mod model;
+pub mod sight;
+pub mod stage;
