@@ -3,6 +3,17 @@
 //! A [`Position`] is a state that can be moved in and judged. Every search works on any position, whatever judges it: nothing at
 //! all, the goals of the rules, or a learned evaluation.
 
+mod greedy;
+pub mod match_play;
+mod player;
 mod position;
+mod random;
+#[cfg(test)]
+mod testing;
+pub mod uct;
 
+pub use greedy::Greedy;
+pub use player::{Answer, Limit, MoveReport, Player, StopReason};
 pub use position::Position;
+pub use random::Random;
+pub use uct::Uct;
