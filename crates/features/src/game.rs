@@ -100,11 +100,9 @@ impl Views {
         })
     }
 
-    /// The game's own number of a move, and the other way round.
-    pub fn moves(&self) -> (&[u32], Vec<u32>) {
-        let mut back = vec![0; self.moves.len()];
-        (0u32..).zip(&self.moves).for_each(|(own, &other)| back[other as usize] = own);
-        (&self.moves, back)
+    /// The game's own number of each move.
+    pub fn moves(&self) -> &[u32] {
+        &self.moves
     }
 
     /// The place in this network of each fluent of the game's own.

@@ -161,8 +161,12 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
                 let n_searches = if width < 3.0 * LANES as f64 { 1 } else { 3 };
                 let widest = if n_searches == 1 { 8192 } else { 128 << (2 * level).min(6) };
                 let width = (width / n_searches as f64) as usize;
-                // Later ones begin at many places, so that what they find differs.
-                let (islands, opening) = if level > 1 { (32, (length / 5.0).clamp(1.0, 4.0) as u16) } else { (1, 0) };
+                // What is found for a role that is alone counts as played; later searches begin at many places, so that it
+                // differs.
+                let (islands, opening) = match engine.n_roles() {
+                    1 if level > 1 => (32, (length / 5.0).clamp(1.0, 4.0) as u16),
+                    _ => (1, 0),
+                };
                 let aim = Aim { width: width.clamp(64, widest), islands, opening, plies, ..Aim::new(role) };
                 lines.extend(lines_for(&mut engine, aim, n_searches, gates, &counts, &mut random));
             }
