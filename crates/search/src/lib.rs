@@ -3,8 +3,10 @@
 //! A [`Position`] is a state that can be moved in and judged. Every search works on any position, whatever judges it: nothing at
 //! all, the goals of the rules, or a learned evaluation.
 
+pub mod alpha_beta;
 mod greedy;
 pub mod match_play;
+pub mod nature;
 mod player;
 mod position;
 mod random;
@@ -12,7 +14,9 @@ mod random;
 mod testing;
 pub mod uct;
 
+pub use alpha_beta::AlphaBeta;
 pub use greedy::Greedy;
+pub use nature::Nature;
 pub use player::{Answer, Limit, MoveReport, Player, StopReason};
 pub use position::Position;
 pub use random::Random;

@@ -70,15 +70,7 @@ impl Uct {
         let lanes = Lanes::new(compiled);
         let network = lanes.network();
         let n_roles = network.roles.len();
-        let range: Vec<(f32, f32)> = (0..n_roles as u32)
-            .map(|role| {
-                let values = network.goals.iter().filter(|goal| goal.0 == role).map(|goal| goal.1 as f32 / 100.0);
-                let (least, most) = values.fold((f32::INFINITY, f32::NEG_INFINITY), |(least, most), value| {
-                    (least.min(value), most.max(value))
-                });
-                if least <= most { (least, most) } else { (0.0, 1.0) }
-            })
-            .collect();
+        let range = crate::nature::ranges(network);
         let width = |&(least, most): &(f32, f32)| if most > least { most - least } else { 1.0 };
         let exploration = range.iter().map(|range| settings.exploration * width(range)).collect();
         let tree = Tree::new(n_roles, network.fluents.len().div_ceil(64));
