@@ -92,12 +92,7 @@ impl Views {
             let places = same_terms((&own.terms, &of(own, there)), (&network.terms, &of(&network, here)));
             moves.extend(places.ok_or("its moves differ")?.into_iter().map(|place| place + there.start));
         }
-        Ok(Views {
-            fluents: fluents.ok_or("its fluents differ")?,
-            moves,
-            network: Arc::new(network),
-            relations,
-        })
+        Ok(Views { fluents: fluents.ok_or("its fluents differ")?, moves, network: Arc::new(network), relations })
     }
 
     /// The game's own number of each move.

@@ -78,8 +78,7 @@ fn main() {
 
 fn versus(game: &Arc<Game>, model: &Arc<Model>, seconds: f64, games: u32) -> Vec<String> {
     let compiled = Compiled::new(game.circuit.network.clone());
-    let own =
-        |seed| -> Box<dyn Player> { Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())) };
+    let own = |seed| -> Box<dyn Player> { Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())) };
     let random = |seed| -> Box<dyn Player> { Box::new(Random::new(compiled.clone(), seed)) };
     let lanes = machine::lanes::Compiled::new(game.circuit.network.clone());
     let uct = |seed| -> Box<dyn Player> { Box::new(Uct::new(lanes.clone(), Default::default(), seed)) };

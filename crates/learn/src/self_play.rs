@@ -34,16 +34,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            seed: 1,
-            matches: 200,
-            opening: 8,
-            chance: 0.05,
-            nodes: 500,
-            plies: 400,
-            result: 0.7,
-            threads: 1,
-        }
+        Settings { seed: 1, matches: 200, opening: 8, chance: 0.05, nodes: 500, plies: 400, result: 0.7, threads: 1 }
     }
 }
 

@@ -43,6 +43,9 @@ impl Work {
     }
 }
 
+/// Gives a role time to choose: it is called with the role and with what lets the player choose under a limit.
+pub type Think<'a> = dyn FnMut(RoleId, &mut dyn FnMut(&Limit) -> Answer) -> Answer + 'a;
+
 /// Plays a match from the initial state, or on from the moves given, for at most `cap` joint moves in all. A player for each role.
 /// `think` is called whenever a role has a choice; it is given the role and must call what else it is given with a limit, once:
 /// so clocks are the caller's.
@@ -51,7 +54,7 @@ pub fn play(
     players: &mut [&mut dyn Player],
     opening: &[Vec<u32>],
     cap: usize,
-    think: &mut dyn FnMut(RoleId, &mut dyn FnMut(&Limit) -> Answer) -> Answer,
+    think: &mut Think<'_>,
 ) -> Match {
     let n_roles = players.len();
     let initial = machine::Machine::initial(machine).expect("a network has no budget");

@@ -261,7 +261,7 @@ mod tests {
         };
         assert_eq!(kind("tic-tac-toe"), (true, true));
         assert_eq!(kind("prisoners-dilemma"), (false, false));
-        assert_eq!(kind("tron").1, false);
+        assert!(!kind("tron").1);
         assert_eq!(kind("breakthrough"), (true, true));
     }
 

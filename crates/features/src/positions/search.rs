@@ -37,7 +37,16 @@ pub(super) struct Aim {
 impl Aim {
     /// A search for a role's goals, not yet bounded.
     pub(super) fn new(role: usize) -> Aim {
-        Aim { role, weights: [1.0, 0.0, 0.0], width: 512, islands: 1, opening: 0, plies: 400, go_on_above: 0, lines: 40 }
+        Aim {
+            role,
+            weights: [1.0, 0.0, 0.0],
+            width: 512,
+            islands: 1,
+            opening: 0,
+            plies: 400,
+            go_on_above: 0,
+            lines: 40,
+        }
     }
 }
 

@@ -235,7 +235,7 @@ impl<P: Position> AlphaBeta<P> {
         &mut self,
         depth: u32,
         expected: i32,
-        moves: &mut Vec<(u32, i32, u64)>,
+        moves: &mut [(u32, i32, u64)],
         legal: &[Vec<u32>],
         limit: &Limit,
         answer: &mut Answer,
@@ -264,7 +264,7 @@ impl<P: Position> AlphaBeta<P> {
         depth: u32,
         alpha: i32,
         beta: i32,
-        moves: &mut Vec<(u32, i32, u64)>,
+        moves: &mut [(u32, i32, u64)],
         legal: &[Vec<u32>],
         limit: &Limit,
         answer: &mut Answer,
@@ -358,7 +358,7 @@ impl<P: Position> AlphaBeta<P> {
         self.nodes += 1;
         if self.nodes >= limit.nodes {
             self.stopped = Some(StopReason::Nodes);
-        } else if self.nodes % 32 == 0 && (limit.stop)() {
+        } else if self.nodes.is_multiple_of(32) && (limit.stop)() {
             self.stopped = Some(StopReason::Stopped);
         }
         if self.stopped.is_some() {
@@ -440,7 +440,7 @@ impl<P: Position> AlphaBeta<P> {
         let n = if maximize { ours } else { product };
         let first = entry.map_or(u32::MAX, |entry| entry.best);
         let chooser = (0..n_roles).find(|&role| frame.legal[role].len() > 1 && (role == own) == maximize);
-        let simple = !maximize && others == 1 || maximize;
+        let simple = maximize || others == 1;
         frame.order.clear();
         for place in 0..n as u32 {
             let mut rank = 0;

@@ -51,7 +51,8 @@ fn agrees(game: &str, n_states: usize, plies: std::ops::Range<usize>, nodes: u64
     let mut known: Vec<FxHashMap<u128, i64>> = vec![FxHashMap::default(); n_roles as usize];
     let mut n_compared = 0;
     while n_compared < n_states {
-        machine.jump(&machine.compiled().clone().initial().to_vec());
+        let compiled = machine.compiled().clone();
+        machine.jump(compiled.initial());
         for _ in 0..random.random_range(plies.clone()) {
             if !machine.terminal() {
                 let joint = |moves: &Vec<u32>| moves[random.random_range(0..moves.len())];

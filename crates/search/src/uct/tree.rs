@@ -224,7 +224,7 @@ impl Tree {
         let bonus = rule.exploration[role] * total.ln().max(0.0).sqrt();
         let mean = self.mean(node, role);
         *turn = turn.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let offset = ((*turn >> 33) * arms.len() as u64 >> 31) as usize;
+        let offset = (((*turn >> 33) * arms.len() as u64) >> 31) as usize;
         let at = |place: usize| arms.start + (place + offset) % arms.len();
         let (before, after) = self.arms[arms.clone()].split_at(offset);
         let (mut best, mut best_at) = (f32::NEG_INFINITY, 0);
