@@ -11,6 +11,8 @@ use features::pattern::orbit::{self, AtomSymmetry, Orbit};
 use features::pattern::shapes;
 use features::pattern::table::{Index, Indexer, Instance};
 use insight::symmetry::{self, Grid};
+use machine::lanes;
+use search::Nature;
 
 use crate::stage::Stages;
 
@@ -29,6 +31,8 @@ pub struct Sight {
     pub stages: Stages,
     /// The own network, with what its states are in the game's.
     pub views: Views,
+    /// What kind of game searches have before them.
+    pub nature: Arc<Nature>,
     pub(crate) compiled: Arc<incremental::Compiled>,
     bulk: Arc<bulk::Compiled>,
 }
@@ -84,6 +88,7 @@ impl Sight {
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
+            nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
             views: compiled.views,
