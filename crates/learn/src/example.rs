@@ -3,7 +3,7 @@
 use features::positions::Positions;
 
 /// Positions with what is expected of them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Examples {
     /// How many words a state has, and how many roles there are.
     pub n_words: usize,

@@ -29,6 +29,8 @@ pub struct Sight {
     pub patterns: Option<Patterns>,
     /// Which set of weights counts where, for states of the own network.
     pub stages: Stages,
+    /// The same for states of the game's.
+    pub own_stages: Stages,
     /// The own network, with what its states are in the game's.
     pub views: Views,
     /// What kind of game searches have before them.
@@ -61,7 +63,7 @@ impl Patterns {
 }
 
 /// How patterns are proposed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PatternSettings {
     /// Slots of a table.
     pub slots: usize,
@@ -88,6 +90,7 @@ impl Sight {
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
+            own_stages: stages.clone(),
             nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
