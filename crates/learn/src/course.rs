@@ -161,6 +161,10 @@ impl Course {
     /// Goes on where a course was left.
     pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Course, CourseError> {
         let model = kept.model.load(game.clone())?;
+        let (n_words, n_roles) = (game.circuit.network.fluents.len().div_ceil(64), game.universe.roles.len());
+        if !kept.examples.is_sound(n_words, n_roles) || kept.history.is_empty() {
+            return Err(CourseError::Kept("its examples are damaged".to_owned()));
+        }
         Ok(Course { game, settings, sum: model.sum, examples: kept.examples, model, history: kept.history })
     }
 }
@@ -199,7 +203,43 @@ pub struct Stored {
     pub weights: Vec<Weights>,
 }
 
+/// What kept bytes begin with: what they are, and the version of the format.
+const CHECKPOINT: &[u8; 8] = b"senet-c1";
+const MODEL: &[u8; 8] = b"senet-m1";
+
+fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
+    postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
+}
+
+fn unpack<T: serde::de::DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, CourseError> {
+    let kept = |why: &str| CourseError::Kept(why.to_owned());
+    let bytes = bytes.strip_prefix(mark).ok_or_else(|| kept("another version of the program wrote it"))?;
+    postcard::from_bytes(bytes).map_err(|why| kept(&format!("it is damaged: {why}")))
+}
+
+impl Checkpoint {
+    /// As bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pack(CHECKPOINT, self)
+    }
+
+    /// From kept bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, CourseError> {
+        unpack(CHECKPOINT, bytes)
+    }
+}
+
 impl Stored {
+    /// As bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pack(MODEL, self)
+    }
+
+    /// From kept bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Stored, CourseError> {
+        unpack(MODEL, bytes)
+    }
+
     fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
         let sight = &model.sight;
         let symbols = &sight.game.program.symbols;

@@ -65,6 +65,14 @@ impl Examples {
         self.matches.drain(..gone);
     }
 
+    /// Whether they are of a game with so many words to a state and so many roles, and complete.
+    pub fn is_sound(&self, n_words: usize, n_roles: usize) -> bool {
+        let n = self.len();
+        (self.n_words, self.n_roles) == (n_words, n_roles)
+            && (self.states.len(), self.targets.len(), self.matches.len()) == (n * n_words, n * n_roles, n)
+            && self.targets.iter().chain(&self.weights).all(|number| number.is_finite())
+    }
+
     /// How many examples there are.
     pub fn len(&self) -> usize {
         self.weights.len()

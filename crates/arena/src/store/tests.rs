@@ -171,7 +171,7 @@ fn key(game: u64, seed: u64) -> PositionsKey {
 
 /// The names of the files with positions beside a memory.
 fn files(memory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(positions::folder(memory)).map(|entries| entries.flatten().collect::<Vec<_>>());
+    let entries = fs::read_dir(files::folder(memory)).map(|entries| entries.flatten().collect::<Vec<_>>());
     let mut names: Vec<String> =
         entries.unwrap_or_default().iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -216,7 +216,7 @@ fn lost_and_abandoned_files_do_no_harm() {
     let mut store = Store::open(&path).expect("made");
     store.remember(&example(1)).expect("written");
     store.keep_positions(key(1, 5), 3, b"abc", 7).expect("written");
-    let place = positions::folder(&path);
+    let place = files::folder(&path);
     files(&path).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
     assert_eq!(store.positions(key(1, 5)).expect("no error"), None);
     // What a killed process left: a complete file without a row goes, one that may still be written stays.
