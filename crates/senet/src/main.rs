@@ -3,6 +3,7 @@
 mod command;
 mod evidence;
 mod library;
+mod measure;
 mod memory;
 mod picture;
 mod rules;

@@ -6,6 +6,7 @@ mod check;
 mod explain;
 mod features;
 mod games;
+mod learn;
 mod memory;
 mod perft;
 mod recognize;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Analyze(analyze::Analyze),
     Features(features::Features),
+    Learn(learn::Learn),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -41,6 +43,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Features(arguments) => features::run(arguments),
+        Command::Learn(arguments) => learn::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
