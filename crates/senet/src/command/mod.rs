@@ -7,7 +7,9 @@ mod explain;
 mod features;
 mod games;
 mod learn;
+mod learned;
 mod memory;
+mod models;
 mod perft;
 mod recognize;
 mod scramble;
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     Analyze(analyze::Analyze),
     Features(features::Features),
     Learn(learn::Learn),
+    Explain(learned::Explain),
+    Models(models::Models),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -44,6 +48,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Features(arguments) => features::run(arguments),
         Command::Learn(arguments) => learn::run(arguments),
+        Command::Explain(arguments) => learned::run(arguments),
+        Command::Models(arguments) => models::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
