@@ -1,3 +1,10 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
 
+pub mod example;
 pub mod fit;
+pub mod model;
+pub mod seat;
+pub mod self_play;
+pub mod sight;
+pub mod stage;
+pub mod teach;
