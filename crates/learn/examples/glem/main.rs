@@ -41,7 +41,7 @@ impl Options {
             stages: 13,
             methods: vec!["buro".into(), "cg".into()],
             iterations: 250,
-            ridges: vec![0.0, 30.0],
+            ridges: vec![0.0, 100.0],
             momentum: 0.0,
             seed: 1,
             threads: 2,
