@@ -4,6 +4,7 @@
 //! all, the goals of the rules, or a learned evaluation.
 
 pub mod alpha_beta;
+pub mod equilibrium;
 pub mod fuzzy;
 mod greedy;
 pub mod match_play;

@@ -31,6 +31,8 @@ pub struct Settings {
     pub cap: u32,
     /// Playouts under way while the tree is small, and at most.
     pub width: (usize, usize),
+    /// One playout may be under way for so many that have come back, within `width`.
+    pub share: usize,
     /// Bytes that the tree may take; then it grows no more.
     pub bytes: usize,
     /// Whether the tree is kept between moves.
@@ -39,7 +41,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { exploration: 0.4, cap: 1000, width: (16, LANES), bytes: 1 << 30, reuse: true }
+        Settings { exploration: 0.4, cap: 1000, width: (16, LANES), share: 2, bytes: 1 << 30, reuse: true }
     }
 }
 
