@@ -142,6 +142,10 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
         "alpha-beta-fuzzy-lmr" => {
             Box::new(AlphaBeta::new(position(), nature, alpha_beta::Settings { reductions: true, ..settings }, seed))
         }
+        "alpha-beta-fuzzy-matrix" => {
+            let settings = alpha_beta::Settings { simultaneous: alpha_beta::Simultaneous::Matrix(64), ..settings };
+            Box::new(AlphaBeta::new(position(), nature, settings, seed))
+        }
         "alpha-beta-fuzzy-seen" => {
             let settings = alpha_beta::Settings { simultaneous: alpha_beta::Simultaneous::Seen, ..settings };
             Box::new(AlphaBeta::new(position(), nature, settings, seed))
@@ -157,6 +161,7 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
                     Some(("c", value)) => settings.exploration = value.parse().expect("a number"),
                     Some(("width", value)) => settings.width = (value.parse().expect("a number"), settings.width.1),
                     Some(("most", value)) => settings.width.1 = value.parse().expect("a number"),
+                    Some(("first", value)) => settings.first = value.parse().expect("a number"),
                     Some(("share", value)) => settings.share = value.parse().expect("a number"),
                     Some(("reuse", value)) => settings.reuse = value == "1",
                     _ => panic!("no player is called {name}"),

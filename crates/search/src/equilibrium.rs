@@ -46,10 +46,9 @@ pub fn solve(payoff: &[Vec<f64>]) -> Equilibrium {
         let pivot = table[leaving][entering];
         table[leaving].iter_mut().for_each(|entry| *entry /= pivot);
         let line = table[leaving].clone();
-        for (row, other) in table.iter_mut().enumerate().filter(|(row, _)| *row != leaving) {
+        for (_, other) in table.iter_mut().enumerate().filter(|(row, _)| *row != leaving) {
             let factor = other[entering];
             if factor != 0.0 {
-                debug_assert!(row != leaving);
                 other.iter_mut().zip(&line).for_each(|(entry, pivot)| *entry -= factor * pivot);
             }
         }

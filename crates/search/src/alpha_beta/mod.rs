@@ -50,6 +50,8 @@ pub enum Simultaneous {
     /// Where there are at most so many joint moves, all of them are searched and the matrix is solved: what we get in the mean if
     /// both sides play their best by chance. Elsewhere, as if the others saw our move.
     Matrix(usize),
+    /// The same for the first move of each line alone; below, the others see our moves.
+    Root(usize),
 }
 
 /// What can be chosen.
@@ -76,7 +78,7 @@ impl Default for Settings {
             depth: 100,
             bytes: 32 << 20,
             opponents: Opponents::Fitting,
-            simultaneous: Simultaneous::Matrix(64),
+            simultaneous: Simultaneous::Root(64),
             unstable: None,
             reductions: false,
         }
@@ -206,7 +208,7 @@ impl<P: Position> AlphaBeta<P> {
         for depth in 1..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
             self.hard_depth = depth + SLACK + if self.settings.unstable.is_some() { MAX_EXTENSION } else { 0 };
             self.without_counters = self.hard_depth <= self.clean;
-            let found = if self.is_matrix(&legal) {
+            let found = if self.is_matrix(&legal, 0) {
                 let found = self.matrix(&legal, depth, 0, limit);
                 found.map(|(found, equilibrium, scores)| {
                     for (chosen, score, visits) in &mut moves {
@@ -356,8 +358,12 @@ impl<P: Position> AlphaBeta<P> {
     }
 
     /// Whether the moves made at the same time are few enough to be looked at together.
-    fn is_matrix(&self, legal: &[Vec<u32>]) -> bool {
-        let Simultaneous::Matrix(most) = self.settings.simultaneous else { return false };
+    fn is_matrix(&self, legal: &[Vec<u32>], ply: usize) -> bool {
+        let most = match self.settings.simultaneous {
+            Simultaneous::Matrix(most) => most,
+            Simultaneous::Root(most) if ply == 0 => most,
+            _ => return false,
+        };
         let own = self.role.0 as usize;
         let product = legal.iter().map(Vec::len).fold(1, usize::saturating_mul);
         legal[own].len() > 1 && product > legal[own].len() && product <= most
@@ -543,7 +549,7 @@ impl<P: Position> AlphaBeta<P> {
             }
         }
         // Step 4. The moves, in a promising order.
-        if others > 0 && self.is_matrix(&frame.legal) {
+        if others > 0 && self.is_matrix(&frame.legal, ply) {
             let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
                 return Found { score: 0, complete: false };
             };

@@ -288,8 +288,7 @@ impl Record {
         for chosen in 0..self.n_moves {
             let lanes = is_made(chosen);
             if !lanes.is_zero() {
-                for (bit, plane) in planes.iter_mut().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1) {
-                    debug_assert!(bit < 32);
+                for (_, plane) in planes.iter_mut().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1) {
                     *plane = *plane | lanes;
                 }
             }

@@ -27,6 +27,9 @@ use tree::{NONE, Rule, Tree};
 pub struct Settings {
     /// How much moves that were tried seldom are preferred, for results from 0 to 1; 0.4 is CadiaPlayer's.
     pub exploration: f32,
+    /// What a move that was never tried is worth: the mean of its state and so much of the bonus that a move gets which was
+    /// tried once. Infinite: all moves are tried before any is tried again.
+    pub first: f32,
     /// Joint moves in a playout; a longer one is given up and counts by what its last state is worth, or as a draw.
     pub cap: u32,
     /// Playouts under way while the tree is small, and at most.
@@ -41,7 +44,15 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { exploration: 0.4, cap: 1000, width: (16, LANES), share: 2, bytes: 1 << 30, reuse: true }
+        Settings {
+            exploration: 0.4,
+            first: f32::INFINITY,
+            cap: 1000,
+            width: (16, LANES),
+            share: 2,
+            bytes: 1 << 30,
+            reuse: true,
+        }
     }
 }
 
@@ -76,7 +87,7 @@ impl Uct {
         let width = |&(least, most): &(f32, f32)| if most > least { most - least } else { 1.0 };
         let exploration = range.iter().map(|range| settings.exploration * width(range)).collect();
         let tree = Tree::new(n_roles, network.fluents.len().div_ceil(64));
-        let rule = Rule { exploration, range };
+        let rule = Rule { exploration, range, first: settings.first };
         Uct { lanes, random: Random::new(seed), turn: seed, settings, rule, tree, best: None }
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Node {
 pub(super) struct Rule {
     /// For each role, how much is added for a move that was tried seldom.
     pub(super) exploration: Vec<f32>,
+    /// The bonus of a move that was never tried, beside that of a move that was tried once.
+    pub(super) first: f32,
     /// For each role, its least and greatest result.
     pub(super) range: Vec<(f32, f32)>,
 }
@@ -237,13 +239,14 @@ impl Tree {
                 }
                 continue;
             }
-            if tried == 0 {
+            if tried == 0 && rule.first.is_infinite() {
                 (best, best_at) = (f32::INFINITY, place);
                 break;
             }
             // Playouts under way make a move less uncertain; they say nothing about its worth.
             let value = if arm.n == 0 { mean } else { arm.sum / arm.n as f32 };
-            let score = value + bonus / (tried as f32).sqrt();
+            let factor = if tried == 0 { rule.first } else { 1.0 / (tried as f32).sqrt() };
+            let score = value + bonus * factor;
             if score > best {
                 (best, best_at) = (score, place);
             }
