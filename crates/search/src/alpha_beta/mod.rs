@@ -471,7 +471,7 @@ impl<P: Position> AlphaBeta<P> {
         self.nodes += 1;
         if self.nodes >= limit.nodes {
             self.stopped = Some(StopReason::Nodes);
-        } else if self.nodes.is_multiple_of(32) && (limit.stop)() {
+        } else if self.nodes.is_multiple_of(8) && (limit.stop)() {
             self.stopped = Some(StopReason::Stopped);
         }
         if self.stopped.is_some() {
