@@ -16,7 +16,7 @@ use learn::sight::{PatternSettings, Sight};
 use learn::stage::Stages;
 use learn::teach::{self, teach};
 use machine::scalar::{Compiled, Scalar};
-use search::{Greedy, Limit, Player, Random, Uct};
+use search::{AlphaBeta, Limit, Player, Random, Uct, alpha_beta};
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -63,12 +63,7 @@ fn main() {
             let seed = u64::from(generation) + 1;
             let settings = self_play::Settings { seed, matches: 500, threads: 2, ..Default::default() };
             let clock = Instant::now();
-            let played = self_play::play(
-                &game,
-                &settings,
-                &|seed| Seat::new(Greedy::new(taught.judge(), seed), sight.clone()),
-                &|| false,
-            );
+            let played = self_play::play(&game, &settings, &|seed| player(&taught, 1 << 20, seed), &|| false);
             let seconds = clock.elapsed().as_secs_f64();
             println!("    {} matches, {} positions, {seconds:.1} s", played.n_ended, played.examples.len());
             examples.append(&played.examples);
@@ -76,9 +71,14 @@ fn main() {
     }
 }
 
+fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<learn::model::Judge>> {
+    let settings = alpha_beta::Settings { bytes, ..Default::default() };
+    Seat::new(AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed), model.sight.clone())
+}
+
 fn versus(game: &Arc<Game>, model: &Arc<Model>, seconds: f64, games: u32) -> Vec<String> {
     let compiled = Compiled::new(game.circuit.network.clone());
-    let own = |seed| -> Box<dyn Player> { Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())) };
+    let own = |seed| -> Box<dyn Player> { Box::new(player(model, 32 << 20, seed)) };
     let random = |seed| -> Box<dyn Player> { Box::new(Random::new(compiled.clone(), seed)) };
     let lanes = machine::lanes::Compiled::new(game.circuit.network.clone());
     let uct = |seed| -> Box<dyn Player> { Box::new(Uct::new(lanes.clone(), Default::default(), seed)) };
@@ -87,7 +87,7 @@ fn versus(game: &Arc<Game>, model: &Arc<Model>, seconds: f64, games: u32) -> Vec
     others
         .iter()
         .map(|(name, other)| {
-            let (mut sum, mut n) = (0.0, 0.0);
+            let (mut sum, mut n, mut nodes, mut searches, mut depth) = (0.0, 0.0, [0.0; 2], [0.0; 2], 0.0);
             for number in 0..games {
                 let seat = number as usize % n_roles;
                 let mut players: Vec<Box<dyn Player>> = (0..n_roles)
@@ -99,12 +99,23 @@ fn versus(game: &Arc<Game>, model: &Arc<Model>, seconds: f64, games: u32) -> Vec
                     let end = Instant::now() + Duration::from_secs_f64(seconds);
                     choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
                 });
+                for (role, work) in played.work.iter().enumerate() {
+                    nodes[usize::from(role != seat)] += work.nodes as f64;
+                    searches[usize::from(role != seat)] += work.n_searches as f64;
+                    depth += if role == seat { work.depths as f64 } else { 0.0 };
+                }
                 if let Some(goal) = played.goals[seat] {
                     sum += goal as f64;
                     n += 1.0;
                 }
             }
-            format!("{name} {:.1} ({n})", sum / n)
+            format!(
+                "{name} {:.1} ({n}; {:.0} against {:.0} nodes/s, depth {:.1})",
+                sum / n,
+                nodes[0] / searches[0] / seconds,
+                nodes[1] / searches[1] / seconds,
+                depth / searches[0]
+            )
         })
         .collect()
 }

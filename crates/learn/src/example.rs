@@ -3,7 +3,7 @@
 use features::positions::Positions;
 
 /// Positions with what is expected of them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Examples {
     /// How many words a state has, and how many roles there are.
     pub n_words: usize,
@@ -63,6 +63,14 @@ impl Examples {
         self.targets.drain(..gone * self.n_roles);
         self.weights.drain(..gone);
         self.matches.drain(..gone);
+    }
+
+    /// Whether they are of a game with so many words to a state and so many roles, and complete.
+    pub fn is_sound(&self, n_words: usize, n_roles: usize) -> bool {
+        let n = self.len();
+        (self.n_words, self.n_roles) == (n_words, n_roles)
+            && (self.states.len(), self.targets.len(), self.matches.len()) == (n * n_words, n * n_roles, n)
+            && self.targets.iter().chain(&self.weights).all(|number| number.is_finite())
     }
 
     /// How many examples there are.

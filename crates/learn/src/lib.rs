@@ -1,5 +1,6 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
 
+pub mod course;
 pub mod example;
 pub mod fit;
 pub mod model;

@@ -48,15 +48,25 @@ impl Model {
     /// # Panics
     /// If there are not as many weights as the sight has sets, features and slots.
     pub fn new(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Model {
+        Model::fitting(sight, weights, sum).expect("weights fit the sight")
+    }
+
+    /// Prepares weights that come from elsewhere, if they fit the sight.
+    pub fn fitting(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Result<Model, String> {
         let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
-        for weights in &weights {
-            assert_eq!([weights.bias.len(), weights.features.len(), weights.slots.len()], [sight.stages.n_sets(); 3]);
-            assert!(weights.features.iter().all(|set| set.len() == sight.features.len()), "a weight for each feature");
-            assert!(weights.slots.iter().all(|set| set.len() == n_slots), "a weight for each slot");
+        let n_roles = if sum == Sum::Shared { 1 } else { sight.game.universe.roles.len() };
+        let n_sets = sight.stages.n_sets();
+        let fits = |weights: &Weights| {
+            [weights.bias.len(), weights.features.len(), weights.slots.len()] == [n_sets; 3]
+                && weights.features.iter().all(|set| set.len() == sight.features.len())
+                && weights.slots.iter().all(|set| set.len() == n_slots)
+        };
+        if weights.len() != n_roles || !weights.iter().all(fits) {
+            return Err("there are not as many weights as features, slots and stages".to_owned());
         }
         let tables = |weights: &Weights| weights.slots.iter().map(|slots| expand(&sight, slots)).collect();
         let tables = weights.iter().map(tables).collect();
-        Model { sight, weights, sum, tables }
+        Ok(Model { sight, weights, sum, tables })
     }
 
     /// A place at the start of a match, judged by this model.

@@ -6,11 +6,13 @@ use features::compile::{Budget, compile};
 use features::evaluate::{bulk, incremental};
 use features::feature::Feature;
 use features::game::{Game, Views};
-use features::pattern::atoms::{self, Literal};
+use features::pattern::atoms::{self, AtomicFeature, Literal, Value};
 use features::pattern::orbit::{self, AtomSymmetry, Orbit};
 use features::pattern::shapes;
 use features::pattern::table::{Index, Indexer, Instance};
 use insight::symmetry::{self, Grid};
+use machine::lanes;
+use search::Nature;
 
 use crate::stage::Stages;
 
@@ -27,8 +29,12 @@ pub struct Sight {
     pub patterns: Option<Patterns>,
     /// Which set of weights counts where, for states of the own network.
     pub stages: Stages,
+    /// The same for states of the game's.
+    pub own_stages: Stages,
     /// The own network, with what its states are in the game's.
     pub views: Views,
+    /// What kind of game searches have before them.
+    pub nature: Arc<Nature>,
     pub(crate) compiled: Arc<incremental::Compiled>,
     bulk: Arc<bulk::Compiled>,
 }
@@ -36,6 +42,8 @@ pub struct Sight {
 /// Tables of patterns over the own network.
 pub struct Patterns {
     pub(crate) indexer: Indexer<u32>,
+    /// The atoms that patterns are made of, over the own network.
+    pub atoms: Vec<AtomicFeature>,
     /// Patterns with their images.
     pub orbits: Vec<Orbit>,
     /// For each instance, its orbit.
@@ -50,6 +58,29 @@ impl Patterns {
         *self.first.last().expect("one more than orbits") as usize
     }
 
+    /// The atoms and values of a canonical slot, as its first pattern has them.
+    pub fn slot(&self, slot: u32) -> Vec<(u32, Value)> {
+        let orbit = self.first.partition_point(|&first| first <= slot) - 1;
+        let (number, orbit) = (slot - self.first[orbit], &self.orbits[orbit]);
+        let index = orbit.canonical.iter().position(|&canonical| canonical == number).expect("each number has a slot");
+        let instance = &orbit.instances[0];
+        let (strides, _) = instance.strides(&self.atoms);
+        let value = |(at, (&atom, stride)): (usize, (&u32, usize))| {
+            let atomic = &self.atoms[atom as usize];
+            let digit = index / stride % atomic.range();
+            // A digit may stand for another value.
+            let digits = instance.digits.get(at);
+            let value = digits.map_or(digit, |digits| {
+                digits
+                    .iter()
+                    .position(|&other| usize::from(other) == digit)
+                    .expect("digits are values in another order")
+            });
+            (atom, atomic.values[value])
+        };
+        instance.atoms.iter().zip(strides).enumerate().map(value).collect()
+    }
+
     /// How many indices a state has.
     pub fn n_instances(&self) -> usize {
         self.orbit_of.len()
@@ -57,7 +88,7 @@ impl Patterns {
 }
 
 /// How patterns are proposed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PatternSettings {
     /// Slots of a table.
     pub slots: usize,
@@ -84,6 +115,8 @@ impl Sight {
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
+            own_stages: stages.clone(),
+            nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
             views: compiled.views,
@@ -150,7 +183,7 @@ fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Pa
     let move_literal = |literal: &mut Literal| literal.fluent = places[literal.fluent as usize];
     for feature in &mut features {
         for value in &mut feature.values {
-            if let atoms::Value::Is(literal) = value {
+            if let Value::Is(literal) = value {
                 move_literal(literal);
             }
         }
@@ -163,11 +196,11 @@ fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Pa
         *at += orbit.n_canonical as u32;
         Some(*at)
     }));
-    Some(Patterns { first: first.collect(), indexer, orbit_of, orbits })
+    Some(Patterns { first: first.collect(), atoms: features, indexer, orbit_of, orbits })
 }
 
 /// The symmetries of a game that keep the roles, as far as they are proved.
-fn symmetries(game: &Game, features: &[atoms::AtomicFeature]) -> Vec<AtomSymmetry> {
+fn symmetries(game: &Game, features: &[AtomicFeature]) -> Vec<AtomSymmetry> {
     let Some(ground) = &game.circuit.ground else { return Vec::new() };
     let network = &game.circuit.network;
     let boards = game.structure.boards.iter();

@@ -21,7 +21,7 @@ pub(super) fn run<D: Design>(
     // The curvature's rows, divided by a column's occurrences, add up to at most that of the loss times the longest row; so
     // that much is its largest eigenvalue at most, and twice its inverse the length at which steps grow.
     let curvature = data.objective.curvature();
-    let bound = 2.0 / (curvature * data.longest.max(if settings.is_penalized() { 1.0 } else { 0.0 }));
+    let bound = 2.0 / (curvature * data.longest.max(if settings.ridge.is_any() { 1.0 } else { 0.0 }));
     let rate = rate.unwrap_or(PART * bound);
     if !(rate > 0.0 && rate < bound) {
         return Err(FitError::Rate { rate, bound });

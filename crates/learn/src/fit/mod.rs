@@ -12,13 +12,17 @@
 //!
 //! Same rows and settings, same weights: the number of threads does not matter.
 
+pub mod adam;
 pub mod design;
 pub mod objective;
+pub mod quantize;
+pub mod stages;
 
 mod conjugate;
 mod descent;
 mod lbfgs;
 mod pass;
+mod proximal;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -40,6 +44,12 @@ pub struct Rows<'a, D> {
     /// Which rows are not for training, but show how well the model does elsewhere; empty if none. Divide by match: the
     /// positions of one match are alike.
     pub held_out: &'a [bool],
+}
+
+impl<D> Clone for Rows<'_, D> {
+    fn clone(&self) -> Self {
+        Rows { ..*self }
+    }
 }
 
 impl<'a, D: Design> Rows<'a, D> {
@@ -87,7 +97,8 @@ impl<'a, D: Design> Rows<'a, D> {
 /// How weights are found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Conjugate gradients for least squares of the score, limited-memory BFGS for everything else.
+    /// Proximal steps if there is a lasso, else conjugate gradients for least squares of the score, and limited-memory BFGS
+    /// for everything else.
     Automatic,
     /// Conjugate gradients with each column scaled; for the identity link.
     ConjugateGradients,
@@ -104,23 +115,56 @@ pub enum Method {
         /// How much of the last step is made again, from 0 to below 1.
         momentum: f64,
     },
+    /// Accelerated proximal steps, for the lasso.
+    Proximal,
+    /// Adam, over all rows in each iteration, in a random order. For positions that come in a stream see [`adam::Adam`].
+    Adam {
+        /// How far a weight goes in a step at first, about.
+        rate: f64,
+        /// Rows for each step.
+        batch: usize,
+        /// For the order of rows.
+        seed: u64,
+    },
 }
 
 /// How much large weights cost.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ridge {
+pub enum Penalty {
     /// The same for all columns.
     Same(f64),
     /// One number for each column.
     Each(Vec<f64>),
 }
 
-impl Ridge {
+/// How much the squares of weights cost.
+pub type Ridge = Penalty;
+
+impl Penalty {
     #[inline(always)]
     fn of(&self, column: usize) -> f64 {
         match self {
-            Ridge::Same(ridge) => *ridge,
-            Ridge::Each(each) => each[column],
+            Penalty::Same(penalty) => *penalty,
+            Penalty::Each(each) => each[column],
+        }
+    }
+
+    fn check(&self, what: &'static str, n_columns: usize) -> Result<(), FitError> {
+        let each = match self {
+            Penalty::Same(penalty) => std::slice::from_ref(penalty),
+            Penalty::Each(each) if each.len() == n_columns => each,
+            Penalty::Each(each) => return Err(FitError::Length { what, n: each.len(), expected: n_columns }),
+        };
+        match each.iter().find(|&&penalty| !(penalty >= 0.0 && penalty.is_finite())) {
+            Some(&penalty) => Err(FitError::Penalty(penalty)),
+            None => Ok(()),
+        }
+    }
+
+    fn is_any(&self) -> bool {
+        match self {
+            Penalty::Same(penalty) => *penalty > 0.0,
+            Penalty::Each(each) => each.iter().any(|&penalty| penalty > 0.0),
         }
     }
 }
@@ -134,6 +178,8 @@ pub struct Settings {
     pub method: Method,
     /// Times the square of each weight, added to the loss of all rows. More is smoother.
     pub ridge: Ridge,
+    /// Times the size of each weight, added likewise; for [`Method::Proximal`]. More leaves fewer weights.
+    pub lasso: Penalty,
     /// Weights to begin with, one for each column; empty for zeros.
     pub start: Vec<f64>,
     /// The most iterations.
@@ -152,20 +198,12 @@ impl Default for Settings {
             objective: Objective::LOGISTIC,
             method: Method::Automatic,
             ridge: Ridge::Same(1.0),
+            lasso: Penalty::Same(0.0),
             start: Vec::new(),
             iterations: 200,
             tolerance: 1e-6,
             patience: 5,
             threads: 1,
-        }
-    }
-}
-
-impl Settings {
-    fn is_penalized(&self) -> bool {
-        match &self.ridge {
-            Ridge::Same(ridge) => *ridge > 0.0,
-            Ridge::Each(each) => each.iter().any(|&ridge| ridge > 0.0),
         }
     }
 }
@@ -298,15 +336,10 @@ pub fn fit<D: Design>(
     if !settings.start.is_empty() && settings.start.len() != n_columns {
         return Err(FitError::Length { what: "weights to begin with", n: settings.start.len(), expected: n_columns });
     }
-    if let Ridge::Each(each) = &settings.ridge
-        && each.len() != n_columns
-    {
-        return Err(FitError::Length { what: "ridges", n: each.len(), expected: n_columns });
-    }
-    if let Some(ridge) =
-        (0..n_columns).map(|at| settings.ridge.of(at)).find(|&ridge| !(ridge >= 0.0 && ridge.is_finite()))
-    {
-        return Err(FitError::Penalty(ridge));
+    settings.ridge.check("ridges", n_columns)?;
+    settings.lasso.check("lassos", n_columns)?;
+    if settings.lasso.is_any() && !matches!(settings.method, Method::Automatic | Method::Proximal) {
+        return Err(FitError::Unsupported("a lasso needs proximal steps"));
     }
     let mut data = Data::new(rows, settings.objective, settings.threads)?;
     let mut weights = settings.start.clone();
@@ -314,6 +347,9 @@ pub fn fit<D: Design>(
     let watch = Watch::new(settings, n_columns, progress);
     let is_linear = settings.objective == Objective::LEAST_SQUARES;
     match settings.method {
+        Method::Automatic if settings.lasso.is_any() => Ok(proximal::run(&mut data, settings, weights, watch)),
+        Method::Proximal => Ok(proximal::run(&mut data, settings, weights, watch)),
+        Method::Adam { rate, batch, seed } => Ok(adam::run(&mut data, settings, (rate, batch, seed), weights, watch)),
         Method::Automatic if is_linear => Ok(conjugate::run(&mut data, settings, weights, watch)),
         Method::ConjugateGradients if is_linear => Ok(conjugate::run(&mut data, settings, weights, watch)),
         Method::ConjugateGradients => Err(FitError::Unsupported("conjugate gradients need least squares of the score")),
@@ -321,6 +357,18 @@ pub fn fit<D: Design>(
         Method::Lbfgs { memory } => Ok(lbfgs::run(&mut data, settings, memory.max(1), weights, watch)),
         Method::Normalized { rate, momentum } => descent::run(&mut data, settings, rate, momentum, weights, watch),
     }
+}
+
+/// The mean loss of a model in training, and that of the rows held out.
+pub fn evaluate<D: Design>(
+    rows: &Rows<D>,
+    objective: Objective,
+    weights: &[f64],
+    threads: usize,
+) -> Result<(f64, Option<f64>), FitError> {
+    let mut data = Data::open(rows.clone(), objective, threads)?;
+    let losses = data.evaluate(weights);
+    Ok(data.mean(&losses))
 }
 
 /// Keeps an eye on the losses: reports them, keeps the best weights, and says when to end.
@@ -340,7 +388,8 @@ impl<'a> Watch<'a> {
         progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Watch<'a> {
         // A constant alone may well have no ridge: the targets of all rows hold it back.
-        let n_free = (0..n_columns).filter(|&column| settings.ridge.of(column) == 0.0).count();
+        let n_free =
+            (0..n_columns).filter(|&column| settings.ridge.of(column) + settings.lasso.of(column) == 0.0).count();
         Watch { settings, progress, is_free: n_free > 1 || n_free == n_columns, best: None, first: f64::INFINITY }
     }
 

@@ -19,7 +19,7 @@ const MAX_SUMS: usize = 1 << 24;
 
 /// Rows prepared for passes.
 pub(super) struct Data<'a, D> {
-    rows: Rows<'a, D>,
+    pub(super) rows: Rows<'a, D>,
     pub(super) objective: Objective,
     pub(super) shards: Vec<Shard>,
     threads: usize,
@@ -80,8 +80,8 @@ impl Losses {
 }
 
 impl<'a, D: Design> Data<'a, D> {
-    /// Looks at all rows once or twice.
-    pub(super) fn new(rows: Rows<'a, D>, objective: Objective, threads: usize) -> Result<Data<'a, D>, FitError> {
+    /// Prepares rows for scores alone.
+    pub(super) fn open(rows: Rows<'a, D>, objective: Objective, threads: usize) -> Result<Data<'a, D>, FitError> {
         rows.check(objective)?;
         let n_rows = rows.design.n_rows();
         let n_shards = (n_rows / MIN_ROWS).clamp(1, MAX_SHARDS);
@@ -99,6 +99,21 @@ impl<'a, D: Design> Data<'a, D> {
             passes: 0,
             rows,
         };
+        data.for_shards(|rows, shard| {
+            shard.losses = Losses::default();
+            shard.rows.clone().for_each(|row| shard.losses.count(rows.weight(row), rows.is_held_out(row)));
+        });
+        let totals = data.losses();
+        (data.n_training, data.n_held_out) = (totals.training, totals.held_out);
+        Ok(data)
+    }
+
+    /// Prepares rows for fitting: looks at all entries three times.
+    pub(super) fn new(rows: Rows<'a, D>, objective: Objective, threads: usize) -> Result<Data<'a, D>, FitError> {
+        let mut data = Data::open(rows, objective, threads)?;
+        if data.n_training <= 0.0 {
+            return Err(FitError::NoRows);
+        }
         // Step 1. The columns of each shard; fewer shards if they have too many in all.
         let design = data.rows.design;
         data.for_shards(|_, shard| {
@@ -120,26 +135,19 @@ impl<'a, D: Design> Data<'a, D> {
         // Step 2. How often columns occur.
         data.for_shards(|rows, shard| {
             shard.scores = vec![0.0];
-            shard.losses = Losses::default();
-            for row in shard.rows.clone() {
+            let first = shard.columns.start;
+            for row in shard.rows.clone().filter(|&row| !rows.is_held_out(row)) {
                 let weight = rows.weight(row);
-                let is_held_out = rows.is_held_out(row);
-                shard.losses.count(weight, is_held_out);
-                if !is_held_out {
-                    let first = shard.columns.start;
-                    let mut sum = 0.0;
-                    design.visit(row, |column, value| {
-                        sum += f64::from(value.abs());
-                        shard.sums[column as usize - first] += weight * f64::from(value.abs());
-                    });
-                    shard.scores[0] = sum.max(shard.scores[0]);
-                }
+                let mut sum = 0.0;
+                design.visit(row, |column, value| {
+                    sum += f64::from(value.abs());
+                    shard.sums[column as usize - first] += weight * f64::from(value.abs());
+                });
+                shard.scores[0] = sum.max(shard.scores[0]);
             }
         });
         data.longest = data.shards.iter().map(|shard| shard.scores[0]).fold(0.0, f64::max);
         data.shards.iter_mut().for_each(|shard| shard.scores.clear());
-        let totals = data.losses();
-        (data.n_training, data.n_held_out) = (totals.training, totals.held_out);
         data.occurrences = data.take_sums();
         // Step 3. Their squares; a column's entries in one row are taken one by one.
         data.for_shards(|rows, shard| {
@@ -152,7 +160,7 @@ impl<'a, D: Design> Data<'a, D> {
             }
         });
         data.squares = data.take_sums();
-        if data.n_training > 0.0 { Ok(data) } else { Err(FitError::NoRows) }
+        Ok(data)
     }
 
     pub(super) fn n_columns(&self) -> usize {
@@ -184,6 +192,22 @@ impl<'a, D: Design> Data<'a, D> {
             shard.losses = losses;
         });
         (self.losses(), self.take_sums())
+    }
+
+    /// The losses of a model.
+    pub(super) fn evaluate(&mut self, weights: &[f64]) -> Losses {
+        let objective = self.objective;
+        self.for_shards(|rows, shard| {
+            let mut losses = Losses::default();
+            for row in shard.rows.clone() {
+                let target = f64::from(rows.targets[row]);
+                let score = rows.design.dot(row, weights);
+                losses.count(rows.weight(row) * objective.at(score, target).0, rows.is_held_out(row));
+                losses.saturated |= !rows.is_held_out(row) && objective.is_saturated(score, target);
+            }
+            shard.losses = losses;
+        });
+        self.losses()
     }
 
     /// The sums over training rows of weight × target × row; scores are set to those of `start`.

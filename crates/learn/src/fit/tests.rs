@@ -178,6 +178,8 @@ fn threads_do_not_matter() {
         (Method::ConjugateGradients, Objective::LEAST_SQUARES),
         (Method::Lbfgs { memory: 4 }, Objective::LOGISTIC),
         (Method::Normalized { rate: None, momentum: 0.5 }, Objective::LOGISTIC),
+        (Method::Proximal, Objective::LOGISTIC),
+        (Method::Adam { rate: 0.01, batch: 600, seed: 1 }, Objective::LOGISTIC),
     ];
     for (method, objective) in methods {
         let targets = if objective == Objective::LEAST_SQUARES { &targets } else { &probabilities };
@@ -275,4 +277,130 @@ fn what_cannot_be_fitted_is_said() {
     assert!(matches!(error(Rows::new(&design, &[0.5; 50]), &penalty), FitError::Penalty(-1.0)));
     let conjugate = Settings { method: Method::ConjugateGradients, ..Settings::default() };
     assert!(matches!(error(Rows::new(&design, &[0.5; 50]), &conjugate), FitError::Unsupported(_)));
+}
+
+#[test]
+fn gradients_of_shared_weights_and_lines_match_finite_differences() {
+    let (design, targets) = random_rows(800, 30, 3, 10);
+    let targets = to_probabilities(&targets);
+    let staged = Staged::new(&design, 6, (0..800).map(|row| Stage::at((row / 134) as u16)).collect());
+    let counts = stages::count(&staged, &[]);
+    let rules = stages::Rules { line: Some(25), ..stages::Rules::default() };
+    let plan = stages::Plan::new(6, &counts, &rules);
+    let merged = stages::Merged { design: &staged, plan: &plan };
+    // Some stages share, and some have lines.
+    assert!(plan.n_columns() < 6 * 30);
+    assert!(plan.n_columns() > stages::Plan::new(6, &counts, &stages::Rules::default()).n_columns());
+    for objective in ALL {
+        check_gradient(&merged, &targets, objective);
+    }
+    // Weights of the plan, expanded, give the same scores.
+    let weights: Vec<f64> = (0..plan.n_columns()).map(|at| (at as f64).sin()).collect();
+    let expanded = plan.expand(&weights);
+    for row in 0..800 {
+        assert!((merged.dot(row, &weights) - staged.dot(row, &expanded)).abs() < 1e-5);
+    }
+}
+
+#[test]
+fn a_lasso_leaves_few_weights() {
+    // Only the first three of 40 columns matter.
+    let mut rng = Pcg64::seed_from_u64(11);
+    let mut design = Sparse::new(40);
+    let mut targets = Vec::new();
+    for _ in 0..1_000 {
+        let columns: Vec<u32> = (0..40).filter(|_| rng.random_range(0..4) == 0).collect();
+        let sum: f32 = columns.iter().filter(|&&column| column < 3).map(|&column| 1.0 + column as f32).sum();
+        targets.push(sum + rng.random_range(-0.3..0.3));
+        design.push_columns(columns);
+    }
+    let with = |lasso, method| {
+        let settings = Settings {
+            objective: Objective::LEAST_SQUARES,
+            method,
+            ridge: Ridge::Same(0.5),
+            lasso: Penalty::Same(lasso),
+            tolerance: 1e-10,
+            iterations: 5_000,
+            ..Settings::default()
+        };
+        fit(Rows::new(&design, &targets), &settings, &mut quiet).unwrap()
+    };
+    let sparse = with(60.0, Method::Automatic);
+    assert_eq!(sparse.stop, Stop::Converged);
+    let kept: Vec<usize> = (0..40).filter(|&at| sparse.weights[at] != 0.0).collect();
+    assert_eq!(kept, [0, 1, 2]);
+    // The conditions of an optimum: the slope equals the penalty, against the weight's sign, or is smaller at zero.
+    let mut data = Data::new(Rows::new(&design, &targets), Objective::LEAST_SQUARES, 1).unwrap();
+    let (_, gradient) = data.gradient(&sparse.weights);
+    for (slope, &weight) in gradient.iter().zip(&sparse.weights) {
+        let slope = slope + 2.0 * 0.5 * weight;
+        assert!(if weight == 0.0 { slope.abs() <= 60.0 } else { (slope + 60.0 * weight.signum()).abs() < 1e-4 });
+    }
+    // Without a lasso it is another way to the same weights.
+    let (one, other) = (with(0.0, Method::Proximal), with(0.0, Method::ConjugateGradients));
+    assert!(one.weights.iter().zip(&other.weights).all(|(one, other)| (one - other).abs() < 1e-6));
+}
+
+#[test]
+fn adam_comes_close() {
+    let (design, targets) = random_rows(4_000, 50, 5, 12);
+    let with = |method, iterations| {
+        let settings = Settings { objective: Objective::LEAST_SQUARES, method, iterations, ..Settings::default() };
+        fit(Rows::new(&design, &targets), &settings, &mut quiet).unwrap()
+    };
+    let (best, adam) = (with(Method::Automatic, 200), with(Method::Adam { rate: 0.03, batch: 64, seed: 1 }, 20));
+    assert!((adam.at.training - best.at.training) / best.at.training < 0.01, "{:?} {:?}", adam.at, best.at);
+}
+
+#[test]
+fn work_is_that_of_entries() {
+    /// Counts how often entries are read.
+    struct Counted(Sparse, std::sync::atomic::AtomicUsize);
+    impl Design for Counted {
+        fn n_rows(&self) -> usize {
+            self.0.n_rows()
+        }
+        fn n_columns(&self) -> usize {
+            self.0.n_columns()
+        }
+        fn visit(&self, row: usize, mut visit: impl FnMut(u32, f32)) {
+            self.0.visit(row, |column, value| {
+                self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                visit(column, value);
+            });
+        }
+    }
+    let read = |n_columns| {
+        let (design, targets) = random_rows(500, n_columns, 7, 13);
+        let design = Counted(design, Default::default());
+        let settings = Settings {
+            method: Method::Normalized { rate: None, momentum: 0.0 },
+            iterations: 10,
+            ..Settings::default()
+        };
+        let fitted = fit(Rows::new(&design, &to_probabilities(&targets)), &settings, &mut quiet).unwrap();
+        assert_eq!((fitted.iterations, fitted.passes), (10, 11));
+        design.1.into_inner()
+    };
+    // Three times to prepare, and twice in each of 11 passes.
+    assert_eq!(read(1_000), 500 * 7 * (3 + 2 * 11));
+    assert_eq!(read(1_000), read(2_000));
+}
+
+#[test]
+fn sixteen_bits_are_enough() {
+    let (design, targets) = random_rows(3_000, 100, 6, 14);
+    let held_out: Vec<bool> = (0..3_000).map(|row| row % 5 == 0).collect();
+    let rows = Rows::new(&design, &targets).holding_out(&held_out);
+    let settings = Settings { objective: Objective::LEAST_SQUARES, ..Settings::default() };
+    let fitted = fit(rows.clone(), &settings, &mut quiet).unwrap();
+    let quantized = quantize::quantize(&rows, settings.objective, &fitted.weights, 12.0, 2).unwrap();
+    assert!((quantized.losses.0 - fitted.at.held_out.unwrap()).abs() < 1e-9);
+    assert!(quantized.change().abs() < 0.005 && quantized.losses.1 != quantized.losses.0);
+    assert!(quantized.is_safe(12.0) && quantized.is_safe(65_000.0) && !quantized.is_safe(66_000.0));
+    assert_eq!(quantized.weights.iter().map(|weight| weight.unsigned_abs()).max(), Some(32_767));
+    // Long rows leave less room for each weight.
+    let quantized = quantize::quantize(&rows, settings.objective, &fitted.weights, 1e6, 2).unwrap();
+    assert!(quantized.is_safe(1e6));
 }
