@@ -107,7 +107,7 @@ pub struct AlphaBeta<P> {
     settings: Settings,
     table: Table,
     random: Pcg64Mcg,
-    /// The role that the table is about.
+    /// The role that searches.
     role: RoleId,
     /// For each move, how often it was best, deep lines counting more.
     history: Vec<u32>,
@@ -266,10 +266,7 @@ impl<P: Position> AlphaBeta<P> {
     }
 
     fn prepare(&mut self, state: &[u64], role: RoleId) {
-        if role != self.role {
-            self.table.clear();
-            self.role = role;
-        }
+        self.role = role;
         self.table.grow_older();
         self.history.iter_mut().for_each(|count| *count /= 8);
         self.killers.fill([u32::MAX; 2]);
@@ -752,7 +749,8 @@ impl<P: Position> AlphaBeta<P> {
 
     fn key(&self) -> u128 {
         let machine = self.position.machine();
-        let mut key = machine.hash();
+        // Scores are what one role gets; what the others get is remembered apart.
+        let mut key = machine.hash() ^ u128::from(self.role.0).wrapping_mul(0xd6e8_feb8_6659_fd93_c2b2_ae3d_27d4_eb4f);
         if self.without_counters {
             let bits = machine.bits();
             for &fluent in &self.nature.counters.fluents {
