@@ -1,5 +1,5 @@
 //! Players against each other: `cargo run --release -p search --example versus -- GAME [--players uct,alpha-beta,greedy-fuzzy,random]
-//! [--seconds 0.1] [--games 50] [--opening 2] [--seed 1]`. Each pair plays all seats; with more than two roles, one player has one
+//! [--seconds 0.1] [--nodes N] [--steps N] [--games 50] [--opening 2] [--seed 1]`. Each pair plays all seats; with more than two roles, one player has one
 //! seat and the other all others.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -93,11 +93,16 @@ fn contest(game: &Game, options: &mut Options, one: usize, other: usize, works: 
                 seats.push(player.as_mut());
             }
         }
-        let seconds = options.seconds;
+        let (seconds, nodes, steps) = (options.seconds, options.nodes, options.steps);
         let played = play(&mut machine, &mut seats, &opening, 1_000, &mut |role, choose| {
             let begin = Instant::now();
             let end = begin + Duration::from_secs_f64(seconds);
-            let answer = choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end });
+            let asked = std::cell::Cell::new(0);
+            let stop = || {
+                asked.set(asked.get() + 1);
+                asked.get() > steps || Instant::now() >= end
+            };
+            let answer = choose(&Limit { nodes, stop: &stop });
             let took = begin.elapsed().as_secs_f64();
             let (_, total, longest) = &mut works[of(role.0 as usize)];
             if answer.nodes > 0 {
@@ -137,6 +142,14 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
         "alpha-beta-fuzzy-lmr" => {
             Box::new(AlphaBeta::new(position(), nature, alpha_beta::Settings { reductions: true, ..settings }, seed))
         }
+        "alpha-beta-fuzzy-matrix" => {
+            let settings = alpha_beta::Settings { simultaneous: alpha_beta::Simultaneous::Matrix(64), ..settings };
+            Box::new(AlphaBeta::new(position(), nature, settings, seed))
+        }
+        "alpha-beta-fuzzy-seen" => {
+            let settings = alpha_beta::Settings { simultaneous: alpha_beta::Simultaneous::Seen, ..settings };
+            Box::new(AlphaBeta::new(position(), nature, settings, seed))
+        }
         "alpha-beta-fuzzy-quiet" => {
             let settings = alpha_beta::Settings { unstable: Some(0.05), ..settings };
             Box::new(AlphaBeta::new(position(), nature, settings, seed))
@@ -148,6 +161,8 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
                     Some(("c", value)) => settings.exploration = value.parse().expect("a number"),
                     Some(("width", value)) => settings.width = (value.parse().expect("a number"), settings.width.1),
                     Some(("most", value)) => settings.width.1 = value.parse().expect("a number"),
+                    Some(("first", value)) => settings.first = value.parse().expect("a number"),
+                    Some(("share", value)) => settings.share = value.parse().expect("a number"),
                     Some(("reuse", value)) => settings.reuse = value == "1",
                     _ => panic!("no player is called {name}"),
                 }
@@ -189,6 +204,8 @@ struct Options {
     game: String,
     players: Vec<String>,
     seconds: f64,
+    nodes: u64,
+    steps: u64,
     games: usize,
     opening: usize,
     seed: u64,
@@ -201,6 +218,8 @@ impl Options {
             game: args.next().expect("the name of a game"),
             players: ["uct", "alpha-beta", "greedy-fuzzy", "random"].map(str::to_owned).into(),
             seconds: 0.1,
+            nodes: u64::MAX,
+            steps: u64::MAX,
             games: 50,
             opening: 2,
             seed: 1,
@@ -210,6 +229,8 @@ impl Options {
             match option.as_str() {
                 "--players" => options.players = value.split(',').map(str::to_owned).collect(),
                 "--seconds" => options.seconds = value.parse().expect("a number"),
+                "--nodes" => options.nodes = value.parse().expect("a number"),
+                "--steps" => options.steps = value.parse().expect("a number"),
                 "--games" => options.games = value.parse().expect("a number"),
                 "--opening" => options.opening = value.parse().expect("a number"),
                 "--seed" => options.seed = value.parse().expect("a number"),

@@ -73,3 +73,86 @@ impl Vector {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::{Compiled, Random};
+    use crate::{Machine, RoleId};
+
+    fn lanes() -> Lanes {
+        let text = std::fs::read(format!("{}/../../games/breakthrough/rules.kif", env!("CARGO_MANIFEST_DIR")));
+        let program = gdl::read("breakthrough", &text.expect("the library has the game")).program;
+        let ground = gdl::ground::ground(&program, &gdl::ground::Budget::default()).expect("it can be grounded");
+        let network = crate::network::build(ground).expect("it has a network");
+        Lanes::new(Compiled::new(std::sync::Arc::new(network)))
+    }
+
+    /// Plays some random moves in every lane.
+    fn play(lanes: &mut Lanes, seed: u64) {
+        let mut random = Random::new(seed);
+        for _ in 0..6 {
+            lanes.evaluate();
+            (0..2).for_each(|role| {
+                lanes.choose(&mut random, RoleId(role));
+            });
+            lanes.advance();
+        }
+    }
+
+    /// States brought into some lanes are there, and the other lanes stay as they were.
+    #[test]
+    fn some_lanes_change_and_others_stay() {
+        let (mut from, mut to) = (lanes(), lanes());
+        play(&mut from, 1);
+        play(&mut to, 2);
+        let mut which = Vector::ZERO;
+        [0, 1, 5, 63, 64, 200, 511].into_iter().for_each(|lane| which.set(lane, true));
+        let before: Vec<Box<[u64]>> = (0..LANES).map(|lane| to.store(lane)).collect();
+        let states: Vec<(usize, Box<[u64]>)> = which.lanes().map(|lane| (lane, from.store(lane))).collect();
+        let views: Vec<(usize, &[u64])> = states.iter().map(|(lane, state)| (*lane, &state[..])).collect();
+        to.load_some(&views);
+        for lane in 0..LANES {
+            let expected = if which.get(lane) { from.store(lane) } else { before[lane].clone() };
+            assert_eq!(to.store(lane), expected);
+        }
+        let mut stored = vec![7];
+        to.store_some(which, &mut stored);
+        let expected: Vec<u64> = states.iter().flat_map(|(_, state)| state.iter().copied()).collect();
+        assert_eq!(stored[1..], expected);
+    }
+
+    /// A move given to a lane is made there instead of the one drawn, and nowhere else.
+    #[test]
+    fn given_moves_are_made() {
+        let mut lanes = lanes();
+        play(&mut lanes, 3);
+        let states: Vec<Box<[u64]>> = (0..LANES).map(|lane| lanes.store(lane)).collect();
+        let mut random = Random::new(4);
+        lanes.evaluate();
+        (0..2).for_each(|role| {
+            lanes.choose(&mut random, RoleId(role));
+        });
+        let mut other = self::lanes();
+        let mut given = Vec::new();
+        for lane in [3, 100, 300] {
+            for role in 0..2 {
+                let mut legal = Vec::new();
+                other.legal(&states[lane], RoleId(role), &mut legal).expect("there is no budget");
+                given.push((lane, legal[legal.len() / 2]));
+            }
+        }
+        let drawn: Vec<Vector> = (0..lanes.network().moves.len() as u32).map(|chosen| lanes.is_made(chosen)).collect();
+        let mut which = Vector::ZERO;
+        given.iter().for_each(|&(lane, _)| which.set(lane, true));
+        lanes.replace_moves(which, given.iter().copied());
+        for (chosen, drawn) in drawn.iter().enumerate() {
+            assert_eq!(lanes.is_made(chosen as u32) & !which, *drawn & !which);
+        }
+        lanes.advance();
+        for pair in given.chunks(2) {
+            let joint = [pair[0].1, pair[1].1];
+            assert_eq!(lanes.store(pair[0].0), other.next(&states[pair[0].0], &joint).expect("there is no budget"));
+        }
+    }
+}

@@ -96,7 +96,7 @@ impl<P: Position> Search<'_, P> {
         self.nodes += 1;
         if self.nodes >= self.limit.nodes {
             self.stopped = Some(StopReason::Nodes);
-        } else if self.nodes.is_multiple_of(32) && (self.limit.stop)() {
+        } else if self.nodes.is_multiple_of(8) && (self.limit.stop)() {
             self.stopped = Some(StopReason::Stopped);
         }
         let terminal = self.position.machine().terminal();

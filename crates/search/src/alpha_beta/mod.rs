@@ -4,8 +4,8 @@
 //! There is one measure for all: what the searching role gets. It maximises it; all others are taken to minimise it
 //! (*paranoid*, Sturtevant and Korf 2000), which for two roles with opposite interests is minimax. Where interests are not
 //! opposite, [`Opponents::MaxN`] lets each role maximise its own result instead (Luckhardt and Irani 1986), at the price of
-//! hardly any pruning. Where several roles move at once, the others are taken to see our move: what is found is what we can be
-//! sure of without playing by chance.
+//! hardly any pruning. Where several roles move at once, either the others are taken to see our move, and what is found is what
+//! we can be sure of without playing by chance; or the matrix of all joint moves is solved exactly ([`Simultaneous`]).
 //!
 //! Exact results and estimates are kept apart: the best and the worst result that the rules know count beyond any estimate, a
 //! win the more the sooner it comes and a loss the later; and a line that was searched to its end is marked as such, so that it
@@ -20,10 +20,11 @@ mod table;
 use std::sync::Arc;
 
 use machine::RoleId;
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::equilibrium::{self, Equilibrium};
 use crate::nature::Nature;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
 use crate::position::Position;
@@ -41,6 +42,18 @@ pub enum Opponents {
     MaxN,
 }
 
+/// What is made of moves at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simultaneous {
+    /// The others see our move.
+    Seen,
+    /// Where there are at most so many joint moves, all of them are searched and the matrix is solved: what we get in the mean if
+    /// both sides play their best by chance. Elsewhere, as if the others saw our move.
+    Matrix(usize),
+    /// The same for the first move of each line alone; below, the others see our moves.
+    Root(usize),
+}
+
 /// What can be chosen.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -50,6 +63,8 @@ pub struct Settings {
     pub bytes: usize,
     /// What the other roles are taken to want.
     pub opponents: Opponents,
+    /// What is made of moves at the same time.
+    pub simultaneous: Simultaneous,
     /// How much an estimate may change by the last move before a line is searched further, as a part of 100 points; at most
     /// [`MAX_EXTENSION`] moves. `None`: never further.
     pub unstable: Option<f32>,
@@ -59,7 +74,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { depth: 100, bytes: 32 << 20, opponents: Opponents::Fitting, unstable: None, reductions: false }
+        Settings {
+            depth: 100,
+            bytes: 32 << 20,
+            opponents: Opponents::Fitting,
+            simultaneous: Simultaneous::Root(64),
+            unstable: None,
+            reductions: false,
+        }
     }
 }
 
@@ -85,7 +107,7 @@ pub struct AlphaBeta<P> {
     settings: Settings,
     table: Table,
     random: Pcg64Mcg,
-    /// The role that the table is about.
+    /// The role that searches.
     role: RoleId,
     /// For each move, how often it was best, deep lines counting more.
     history: Vec<u32>,
@@ -182,10 +204,26 @@ impl<P: Position> AlphaBeta<P> {
         moves.shuffle(&mut self.random);
         answer.stop = StopReason::Depth;
         let mut previous = Found { score: SCALE / 2, complete: false };
+        let (mut strategy, mut root_score): (Option<Vec<f64>>, Option<i32>) = (None, None);
         for depth in 1..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
             self.hard_depth = depth + SLACK + if self.settings.unstable.is_some() { MAX_EXTENSION } else { 0 };
             self.without_counters = self.hard_depth <= self.clean;
-            let found = self.iterate(depth, previous.score, &mut moves, &legal, limit, &mut answer);
+            let found = if self.is_matrix(&legal, 0) {
+                let found = self.matrix(&legal, depth, 0, limit);
+                found.map(|(found, equilibrium, scores)| {
+                    for (chosen, score, visits) in &mut moves {
+                        let place = legal[role.0 as usize].iter().position(|other| other == chosen);
+                        *score = scores[place.expect("it is a legal move")];
+                        *visits += 1;
+                    }
+                    moves.sort_by_key(|&(_, score, _)| std::cmp::Reverse(score));
+                    root_score = Some(found.score);
+                    strategy = Some(equilibrium.rows);
+                    found
+                })
+            } else {
+                self.iterate(depth, previous.score, &mut moves, &legal, limit, &mut answer)
+            };
             let Some(found) = found else {
                 answer.stop = self.stopped.expect("it was stopped");
                 break;
@@ -198,9 +236,20 @@ impl<P: Position> AlphaBeta<P> {
                 break;
             }
         }
+        if let Some(strategy) = &strategy {
+            // A move is drawn as the strategy says; it comes first.
+            let mut left: f64 = self.random.random();
+            let drawn = strategy.iter().position(|part| {
+                left -= part;
+                left < 0.0
+            });
+            let chosen = legal[role.0 as usize][drawn.unwrap_or(0)];
+            let place = moves.iter().position(|entry| entry.0 == chosen).expect("it is a legal move");
+            moves[..=place].rotate_right(1);
+        }
         answer.nodes = self.nodes;
         let value = |score: i32| self.value(score);
-        answer.values[role.0 as usize] = value(moves[0].1);
+        answer.values[role.0 as usize] = value(root_score.unwrap_or(moves[0].1));
         if let ([_, _], true) = (&answer.values[..], self.nature.constant_sum) {
             let sum = self.nature.range[0].0 + self.nature.range[1].1;
             answer.values[1 - role.0 as usize] = sum - answer.values[role.0 as usize];
@@ -217,10 +266,7 @@ impl<P: Position> AlphaBeta<P> {
     }
 
     fn prepare(&mut self, state: &[u64], role: RoleId) {
-        if role != self.role {
-            self.table.clear();
-            self.role = role;
-        }
+        self.role = role;
         self.table.grow_older();
         self.history.iter_mut().for_each(|count| *count /= 8);
         self.killers.fill([u32::MAX; 2]);
@@ -308,6 +354,70 @@ impl<P: Position> AlphaBeta<P> {
         Some(Found { score: best.score, complete })
     }
 
+    /// Whether the moves made at the same time are few enough to be looked at together.
+    fn is_matrix(&self, legal: &[Vec<u32>], ply: usize) -> bool {
+        let most = match self.settings.simultaneous {
+            Simultaneous::Matrix(most) => most,
+            Simultaneous::Root(most) if ply == 0 => most,
+            _ => return false,
+        };
+        let own = self.role.0 as usize;
+        let product = legal.iter().map(Vec::len).fold(1, usize::saturating_mul);
+        legal[own].len() > 1 && product > legal[own].len() && product <= most
+    }
+
+    /// Searches all joint moves and solves their matrix; the score, the solution, and the mean score of each of our moves
+    /// against it. `None` if it was stopped.
+    fn matrix(
+        &mut self,
+        legal: &[Vec<u32>],
+        depth: u32,
+        ply: usize,
+        limit: &Limit,
+    ) -> Option<(Found, Equilibrium, Vec<i32>)> {
+        let own = self.role.0 as usize;
+        // Step 1. The scores.
+        let mut scores: Vec<Vec<i32>> = Vec::new();
+        let mut complete = true;
+        for &chosen in &legal[own] {
+            let mut row = Vec::new();
+            for_each_joint(legal, Some((own, chosen)), |joint| {
+                self.position.make(joint);
+                let found = self.visit(depth - 1, -INFINITE, INFINITE, ply + 1, limit);
+                self.position.unmake();
+                complete &= found.complete;
+                row.push(found.score);
+                self.stopped.is_none()
+            });
+            if self.stopped.is_some() {
+                return None;
+            }
+            scores.push(row);
+        }
+        self.lines[ply].clear();
+        // Step 2. The solution. Results count as what they are worth, a win a little more the sooner it comes.
+        let (least, most) = self.nature.range[own];
+        let worth = |score: i32| match score {
+            _ if score >= SURE => f64::from(most) * f64::from(SCALE) + f64::from(score - WIN) / 100.0,
+            _ if score <= -SURE => f64::from(least) * f64::from(SCALE) + f64::from(score + WIN) / 100.0,
+            _ => f64::from(score),
+        };
+        let payoff: Vec<Vec<f64>> = scores.iter().map(|row| row.iter().map(|&score| worth(score)).collect()).collect();
+        let equilibrium = equilibrium::solve(&payoff);
+        // Step 3. Where one side has a move that is sure to win, so is the score.
+        let sure = scores.iter().filter_map(|row| row.iter().min()).max().filter(|&&score| score >= SURE);
+        let n_columns = scores[0].len();
+        let worst = (0..n_columns).filter_map(|column| scores.iter().map(|row| row[column]).max()).min();
+        let lost = worst.filter(|&score| score <= -SURE);
+        let score = sure.copied().or(lost).unwrap_or(equilibrium.value.round() as i32);
+        let means = payoff.iter().map(|row| {
+            let mean: f64 = row.iter().zip(&equilibrium.columns).map(|(payoff, part)| payoff * part).sum();
+            mean.round() as i32
+        });
+        let means = means.collect();
+        Some((Found { score, complete }, equilibrium, means))
+    }
+
     /// What a move of ours leads to, at the worst of what the others do at the same time.
     #[allow(clippy::too_many_arguments)]
     fn answer_to(
@@ -358,7 +468,7 @@ impl<P: Position> AlphaBeta<P> {
         self.nodes += 1;
         if self.nodes >= limit.nodes {
             self.stopped = Some(StopReason::Nodes);
-        } else if self.nodes.is_multiple_of(32) && (limit.stop)() {
+        } else if self.nodes.is_multiple_of(8) && (limit.stop)() {
             self.stopped = Some(StopReason::Stopped);
         }
         if self.stopped.is_some() {
@@ -436,6 +546,15 @@ impl<P: Position> AlphaBeta<P> {
             }
         }
         // Step 4. The moves, in a promising order.
+        if others > 0 && self.is_matrix(&frame.legal, ply) {
+            let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
+                return Found { score: 0, complete: false };
+            };
+            let reach = self.hard_depth.saturating_sub(ply as u32) as u16;
+            let depth = if found.complete { Entry::COMPLETE } else { depth as u8 };
+            self.table.put(key, to_table(found.score, ply), u32::MAX, depth, reach, Bound::Exact);
+            return found;
+        }
         let maximize = ours > 1;
         let n = if maximize { ours } else { product };
         let first = entry.map_or(u32::MAX, |entry| entry.best);
@@ -630,7 +749,8 @@ impl<P: Position> AlphaBeta<P> {
 
     fn key(&self) -> u128 {
         let machine = self.position.machine();
-        let mut key = machine.hash();
+        // Scores are what one role gets; what the others get is remembered apart.
+        let mut key = machine.hash() ^ u128::from(self.role.0).wrapping_mul(0xd6e8_feb8_6659_fd93_c2b2_ae3d_27d4_eb4f);
         if self.without_counters {
             let bits = machine.bits();
             for &fluent in &self.nature.counters.fluents {

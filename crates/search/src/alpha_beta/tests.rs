@@ -13,7 +13,8 @@ fn player(game: &str) -> AlphaBeta<Scalar> {
 fn of_network(network: Arc<machine::network::Network>) -> AlphaBeta<Scalar> {
     let nature = Arc::new(Nature::new(&lanes::Compiled::new(network.clone()), 1));
     let machine = Scalar::new(scalar::Compiled::new(network));
-    AlphaBeta::new(machine, nature, Settings { bytes: 1 << 20, ..Settings::default() }, 1)
+    let settings = Settings { bytes: 1 << 20, simultaneous: Simultaneous::Seen, ..Settings::default() };
+    AlphaBeta::new(machine, nature, settings, 1)
 }
 
 /// The value of a state for a role, by looking at everything: the others minimise it, and see our move.
@@ -90,6 +91,7 @@ fn equals_minimax_on_small_games() {
     agrees("connect-3-3x3", 40, 0..6, 1_000_000);
     agrees("connect-3-4x4", 10, 5..10, 1_000_000);
     agrees("minichess-3x3", 10, 0..6, 2_000_000);
+    agrees("minichess", 5, 0..4, 2_000_000);
 }
 
 /// Three roles, all of them against one; and moves at the same time.
@@ -97,6 +99,57 @@ fn equals_minimax_on_small_games() {
 fn equals_minimax_with_several_opponents_and_at_the_same_time() {
     agrees("three-player-tic-tac-toe", 20, 6..10, 2_000_000);
     agrees("tic-tic-toe", 20, 1..4, 2_000_000);
+}
+
+/// Whatever is chosen, the values of small games of moves at the same time are those that solving all matrices gives.
+#[test]
+fn equals_solved_matrices_at_the_same_time() {
+    fn value(machine: &mut Scalar, known: &mut FxHashMap<u128, f64>) -> f64 {
+        if let Some(&value) = known.get(&machine.hash()) {
+            return value;
+        }
+        let legal = legal_moves(machine);
+        let value = if machine.terminal() {
+            machine.goal(RoleId(0)).unwrap_or(50) as f64 / 100.0
+        } else {
+            let mut payoff = Vec::new();
+            for &chosen in &legal[0] {
+                let mut row = Vec::new();
+                for_each_joint(&legal, Some((0, chosen)), |joint| {
+                    machine.make(joint);
+                    row.push(value(machine, known));
+                    machine.unmake();
+                    true
+                });
+                payoff.push(row);
+            }
+            equilibrium::solve(&payoff).value
+        };
+        known.insert(machine.hash(), value);
+        value
+    }
+    for game in ["matching-pennies", "rock-paper-scissors"] {
+        let mut player = player(game);
+        player.settings.simultaneous = Simultaneous::Matrix(64);
+        player.settings.opponents = Opponents::Paranoid;
+        let state = player.position.bits().to_vec();
+        let answer = player.search(&state, RoleId(0), &Limit::nodes(1_000_000));
+        let mut machine = Scalar::new(player.position.compiled().clone());
+        let expected = value(&mut machine, &mut FxHashMap::default());
+        assert!(answer.proven, "{game}");
+        assert!((f64::from(answer.values[0]) - expected).abs() < 1e-3, "{game}: {} {expected}", answer.values[0]);
+    }
+}
+
+/// Where interests are not opposed, each takes what is best for itself.
+#[test]
+fn each_for_itself() {
+    let mut player = player("prisoners-dilemma");
+    assert!(player.is_max_n());
+    let state = player.position.bits().to_vec();
+    let answer = player.search(&state, RoleId(1), &Limit::nodes(100_000));
+    assert_eq!(answer.line.first().map(Vec::len), Some(2));
+    assert!(answer.depth >= 1 && answer.values.iter().all(|value| (0.0..=1.0).contains(value)), "{answer:?}");
 }
 
 #[test]

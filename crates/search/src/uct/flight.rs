@@ -77,8 +77,8 @@ impl<'a> Flight<'a> {
 
     /// Sends idle lanes down the tree, if there are enough of them.
     fn refill(&mut self, n_playouts: u64) {
-        let (least, most) = self.uct.settings.width;
-        let width = (self.uct.tree.nodes[0].n as usize / 2).clamp(least, most.min(LANES));
+        let (least, most) = (self.uct.least_width, self.uct.settings.width.1.min(LANES));
+        let width = (self.uct.tree.nodes[0].n as usize / self.uct.settings.share).clamp(least, most);
         let busy = LANES - self.idle.len();
         // What is left to be played bounds the number under way, so that a small limit is not overrun.
         let left = (n_playouts - self.n_playouts).min(LANES as u64) as usize;
@@ -288,8 +288,7 @@ impl Record {
         for chosen in 0..self.n_moves {
             let lanes = is_made(chosen);
             if !lanes.is_zero() {
-                for (bit, plane) in planes.iter_mut().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1) {
-                    debug_assert!(bit < 32);
+                for (_, plane) in planes.iter_mut().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1) {
                     *plane = *plane | lanes;
                 }
             }

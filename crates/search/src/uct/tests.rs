@@ -1,5 +1,5 @@
-use machine::lanes;
 use machine::scalar::{self, Scalar};
+use machine::{Machine, lanes};
 
 use super::*;
 use crate::match_play::{Match, play};
@@ -41,6 +41,44 @@ fn tic_tac_toe_is_a_draw() {
     assert!(answer.proven, "{answer:?}");
     assert_eq!(answer.values, [0.5, 0.5]);
     assert_eq!(answer.stop, StopReason::Solved);
+}
+
+/// What is proven in the tree is what alpha-beta finds, wherever one looks.
+#[test]
+fn proven_values_are_right() {
+    for (game, plies) in [("tic-tac-toe", 3), ("connect-3-4x4", 7), ("tic-tac-toe-inverted", 4)] {
+        let network = network(game);
+        let compiled = lanes::Compiled::new(network.clone());
+        let nature = Arc::new(crate::Nature::new(&compiled, 1));
+        let position = Scalar::new(scalar::Compiled::new(network));
+        let settings = crate::alpha_beta::Settings { bytes: 1 << 20, ..Default::default() };
+        let mut exact = crate::AlphaBeta::new(position, nature, settings, 1);
+        let mut chance = Lanes::new(compiled.clone());
+        let mut random = Random::new(11);
+        for _ in 0..plies {
+            chance.evaluate();
+            (0..2).for_each(|role| {
+                chance.choose(&mut random, RoleId(role));
+            });
+            chance.advance();
+        }
+        let mut player = Uct::new(compiled.clone(), Settings::default(), 3);
+        let mut n_compared = 0;
+        for lane in 0..40 {
+            let state = chance.store(lane);
+            if chance.is_terminal(&state).expect("there is no budget") {
+                continue;
+            }
+            let found = player.search(&state, &Limit::nodes(100_000));
+            let role = found.moves.iter().position(|moves| moves.len() > 1);
+            let Some(role) = role else { continue };
+            let expected = exact.search(&state, RoleId(role as u32), &Limit::nodes(1_000_000));
+            assert!(found.proven && expected.proven, "{game}");
+            assert_eq!(found.values[role], expected.values[role], "{game}");
+            n_compared += 1;
+        }
+        assert!(n_compared > 10, "{game}: {n_compared}");
+    }
 }
 
 #[test]

@@ -41,6 +41,8 @@ pub(super) struct Node {
 pub(super) struct Rule {
     /// For each role, how much is added for a move that was tried seldom.
     pub(super) exploration: Vec<f32>,
+    /// The bonus of a move that was never tried, beside that of a move that was tried once.
+    pub(super) first: f32,
     /// For each role, its least and greatest result.
     pub(super) range: Vec<(f32, f32)>,
 }
@@ -53,7 +55,7 @@ pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
     pub(super) arms: Vec<Arm>,
     /// For each node and role, the number of its arms; those of one role after those of another.
-    counts: Vec<u16>,
+    counts: Vec<u32>,
     /// For each node, its state.
     states: Vec<u64>,
     /// For each node and role, the results, added up.
@@ -115,7 +117,7 @@ impl Tree {
 
     /// About how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        let node = size_of::<Node>() + 8 * self.n_words + 6 * self.n_roles;
+        let node = size_of::<Node>() + 8 * (self.n_words + self.n_roles);
         self.nodes.len() * node + self.arms.len() * size_of::<Arm>() + self.joint_children.len() * 32
     }
 
@@ -126,9 +128,9 @@ impl Tree {
     /// The arms of a role.
     pub(super) fn arms_of(&self, node: u32, role: usize) -> std::ops::Range<usize> {
         let counts = &self.counts[node as usize * self.n_roles..];
-        let before: usize = counts[..role].iter().map(|&count| usize::from(count)).sum();
+        let before: usize = counts[..role].iter().map(|&count| count as usize).sum();
         let first = self.nodes[node as usize].first_arm as usize + before;
-        first..first + usize::from(counts[role])
+        first..first + counts[role] as usize
     }
 
     /// A role's mean result.
@@ -177,7 +179,7 @@ impl Tree {
             let first_arm = self.nodes[node as usize].first_arm as usize;
             let mut from = first_arm;
             for role in 0..self.n_roles {
-                let count = usize::from(self.counts[node as usize * self.n_roles + role]);
+                let count = self.counts[node as usize * self.n_roles + role] as usize;
                 let mut at = from;
                 if count > 1 {
                     let best;
@@ -237,13 +239,14 @@ impl Tree {
                 }
                 continue;
             }
-            if tried == 0 {
+            if tried == 0 && rule.first.is_infinite() {
                 (best, best_at) = (f32::INFINITY, place);
                 break;
             }
             // Playouts under way make a move less uncertain; they say nothing about its worth.
             let value = if arm.n == 0 { mean } else { arm.sum / arm.n as f32 };
-            let score = value + bonus / (tried as f32).sqrt();
+            let factor = if tried == 0 { rule.first } else { 1.0 / (tried as f32).sqrt() };
+            let score = value + bonus * factor;
             if score > best {
                 (best, best_at) = (score, place);
             }
@@ -287,7 +290,7 @@ impl Tree {
                         let &(arm, _) = chosen.next().expect("each chooser has chosen");
                         place = place.wrapping_mul(u64::from(count)).wrapping_add(u64::from(arm - from));
                     }
-                    from += u32::from(count);
+                    from += count;
                 }
                 Key::Joint(place)
             }
@@ -465,7 +468,7 @@ impl Tree {
     /// What follows from a node, and where that is noted.
     fn children(&self, node: u32, joint: &[(u32, u64, u32)]) -> Vec<(u32, Key)> {
         let counts = &self.counts[node as usize * self.n_roles..(node as usize + 1) * self.n_roles];
-        let n_arms: u32 = counts.iter().map(|&count| u32::from(count)).sum();
+        let n_arms: u32 = counts.iter().sum();
         let first = self.nodes[node as usize].first_arm;
         let arms = (first..first + n_arms).map(|arm| (self.arms[arm as usize].child, Key::Arm(arm)));
         let own = &joint[joint.partition_point(|entry| entry.0 < node)..joint.partition_point(|entry| entry.0 <= node)];
@@ -484,7 +487,7 @@ impl Tree {
             let copy = tree.add_node(self.state(node));
             let old = &self.nodes[node as usize];
             let roles = node as usize * self.n_roles..(node as usize + 1) * self.n_roles;
-            let n_arms: usize = self.counts[roles.clone()].iter().map(|&count| usize::from(count)).sum();
+            let n_arms: usize = self.counts[roles.clone()].iter().map(|&count| count as usize).sum();
             let (first, own) = (old.first_arm as usize, tree.arms.len() as u32);
             let arms = self.arms[first..first + n_arms].iter();
             tree.arms.extend(arms.map(|&arm| Arm { pending: 0, child: NONE, ..arm }));
