@@ -37,7 +37,8 @@ fn main() {
         let mut columns = Columns::new(&game, &views, &train.views());
         let start = Instant::now();
         let materials = Materials::new(&game, &views);
-        let outcome = generate(&materials, &mut columns, &mut |values| evidence(&train, values), &Budget::default());
+        let mut tells = |values: &[i32]| evidence(&train, values);
+        let outcome = generate(&materials, &mut columns, &mut tells, &Budget::default(), &mut |_| true);
         let seconds = start.elapsed().as_secs_f64();
         let mut columns = Columns::new(&game, &views, &held_out.views());
         let mut shown: Vec<(f64, f64, usize)> = Vec::new();

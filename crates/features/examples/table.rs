@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p features --example table                       the 33 games of the thesis, in default mode
 //! cargo run --release -p features --example table -- --mode thesis      the same, as the thesis makes them
+//!     --expanded 20000                                                  and no more than so many features expanded
 //! cargo run --release -p features --example table -- --list hanoi       the chosen features of a game
 //! ```
 
@@ -63,33 +64,37 @@ const THESIS: [Row; 33] = [
 
 fn main() {
     let (mut mode, mut list, mut names) = (Mode::Default, false, Vec::new());
+    let mut expanded = Settings::default().thesis_expanded;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--mode" => mode = if arguments.next().as_deref() == Some("thesis") { Mode::Thesis } else { Mode::Default },
             "--list" => list = true,
+            "--expanded" => expanded = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(expanded),
             _ => names.push(argument),
         }
     }
     if names.is_empty() {
         names = THESIS.iter().map(|row| row.0.to_owned()).collect();
     }
-    println!(
-        "| game | thesis: generated / unique / selected | s | µs | generated / unique / chosen | significant | s | µs in search | states/s in bulk |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    let ours = match mode {
+        Mode::Default => "generated / unique / chosen | significant | s | µs in search | states/s in bulk |",
+        Mode::Thesis => "generated / unique / selected | s | µs | by transformation | notes |",
+    };
+    println!("| game | thesis: generated / unique / selected | s | µs | {ours}");
+    println!("|---|---|---|---|{}", "---|".repeat(ours.matches('|').count()));
     for name in names {
-        match row(&name, mode, list) {
+        match row(&name, mode, expanded, list) {
             Ok(row) => println!("{row}"),
             Err(why) => println!("| {name} | | | | {why} |"),
         }
     }
 }
 
-fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
+fn row(name: &str, mode: Mode, expanded: usize, list: bool) -> Result<String, String> {
     let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read(&path).map_err(|why| why.to_string())?;
-    let start = Instant::now();
+    let (start, wall) = (seconds(), Instant::now());
     let game = Game::new(gdl::read(&path, &text).program, 1)?;
     let settings = match mode {
         Mode::Default => positions::Settings::default(),
@@ -97,9 +102,12 @@ fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
         Mode::Thesis => positions::Settings { levels: 1, ..positions::Settings::default() },
     };
     let collected = collect(&game, &settings, &mut |_| true);
-    let settings = Settings { mode, threads: 2, ..Settings::default() };
+    let settings = Settings { mode, thesis_expanded: expanded, threads: 2, ..Settings::default() };
     let set = construct(&game, &collected.positions, &settings, &mut |_| true)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let used = match mode {
+        Mode::Default => wall.elapsed().as_secs_f64(),
+        Mode::Thesis => seconds() - start,
+    };
     if list {
         print(&game, &set);
     }
@@ -109,13 +117,27 @@ fn row(name: &str, mode: Mode, list: bool) -> Result<String, String> {
         let cost = row.3.map_or(String::new(), |_| row.5.to_string());
         format!("{} / {} / {selected} | {:.1} | {cost}", row.1, row.2, row.4)
     });
-    let n_significant = set.features.iter().filter(|selected| selected.significant).count();
-    Ok(format!(
-        "| {name} | {thesis} | {} / {} / {} | {n_significant} | {seconds:.1} | {search:.1} | {bulk:.0} |",
-        set.n_generated,
-        set.n_unique,
-        set.features.len(),
-    ))
+    let found = format!("{} / {} / {}", set.n_generated, set.n_unique, set.features.len());
+    Ok(match mode {
+        Mode::Default => {
+            let n_significant = set.features.iter().filter(|selected| selected.significant).count();
+            format!("| {name} | {thesis} | {found} | {n_significant} | {used:.1} | {search:.1} | {bulk:.0} |")
+        }
+        Mode::Thesis => {
+            let by: Vec<String> = set.counts.iter().map(|(_, count)| count.to_string()).collect();
+            let notes = set.stopped.join("; ");
+            format!("| {name} | {thesis} | {found} | {used:.1} | {search:.1} | {} | {notes} |", by.join(" "))
+        }
+    })
+}
+
+/// The processor time of this thread in seconds, where the system tells it; otherwise the time of day.
+fn seconds() -> f64 {
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let used = schedule.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let now =
+        || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
+    used.map_or_else(now, |nanoseconds| nanoseconds / 1e9)
 }
 
 fn print(game: &Game, set: &FeatureSet) {
@@ -143,8 +165,8 @@ fn cost(game: &Game, set: &FeatureSet, positions: &Positions) -> Result<(f64, f6
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let (mut moves, mut n, mut check) = (Vec::new(), 0u32, 0i64);
     let start_state = values.machine().bits().to_vec();
-    let start = Instant::now();
-    while n < 2_000 || (n < 200_000 && start.elapsed().as_secs_f64() < 1.0) {
+    let start = seconds();
+    while n < 2_000 || (n < 200_000 && (n % 64 > 2 || (seconds() - start) < 1.0)) {
         let roles = 0..game.universe.roles.len() as u32;
         let mut joint = Vec::new();
         for role in roles {
@@ -165,18 +187,18 @@ fn cost(game: &Game, set: &FeatureSet, positions: &Positions) -> Result<(f64, f6
         check += values.values().iter().map(|&value| i64::from(value)).sum::<i64>();
         n += 3;
     }
-    let search = start.elapsed().as_secs_f64() * 1e6 / f64::from(n);
+    let search = (seconds() - start) * 1e6 / f64::from(n);
     // In bulk.
     let mut bulk = bulk::Bulk::new(Arc::new(bulk::Compiled::new(&compiled.sums)));
     let states: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
     let (mut n, mut all) = (0, Vec::new());
-    let start = Instant::now();
-    while start.elapsed().as_secs_f64() < 0.5 {
+    let start = seconds();
+    while (seconds() - start) < 0.5 {
         all.clear();
         bulk.values(&states, &mut all);
         n += states.len();
     }
-    let rate = n as f64 / start.elapsed().as_secs_f64();
+    let rate = n as f64 / (seconds() - start);
     if check == i64::MIN {
         println!("{check}");
     }

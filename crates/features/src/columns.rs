@@ -8,6 +8,7 @@
 //! Atoms that hold nowhere in the sample are left out, and a binding that holds nowhere is not followed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 use gdl::datalog::Terms;
 use gdl::program::{Relation, Term, VarId};
@@ -15,15 +16,17 @@ use gdl::symbol::SymbolId;
 use gdl::{Database, TermId};
 use machine::lanes::{self, Lanes};
 use machine::network::Wire;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::{Game, Views};
-use crate::reference::Values;
+use crate::reference::{Trimmed, Values};
 
 /// How much work one feature may take, in rows visited times words of a column.
 pub const WORK: u64 = 20_000_000;
+/// Words of a column in a small sample.
+const SMALL: usize = 2;
 /// The alternatives that the disjunctions of a formula may multiply out to.
 const MAX_BRANCHES: usize = 64;
 
@@ -39,6 +42,9 @@ pub struct Columns {
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
     /// How much work the last feature took, also if that was too much.
     pub work: u64,
+    /// How often a conjunct was found to hold, once for each position: the work of going through positions one by one. It is
+    /// noted for small samples only.
+    pub steps: u64,
     /// How much work one feature may take: [`WORK`], unless somebody wants less.
     pub limit: u64,
 }
@@ -79,6 +85,8 @@ pub(crate) enum Value {
 pub(crate) enum Step {
     /// Go through the rows that have the known values.
     Join { table: usize, mask: u32, key: Vec<Value>, bind: Vec<(usize, VarId)>, same: Vec<(usize, usize)> },
+    /// A variable has a known value.
+    Set { var: VarId, value: Value },
     /// Two terms are equal, or differ.
     Compare { left: Term, right: Term, equal: bool },
     /// None of the plans succeeds.
@@ -214,6 +222,7 @@ impl Columns {
             tables: Vec::new(),
             by_shape: FxHashMap::default(),
             work: 0,
+            steps: 0,
             limit: WORK,
         }
     }
@@ -234,13 +243,7 @@ impl Columns {
     }
 
     fn own(&mut self, from: &Terms, known: &mut FxHashMap<TermId, TermId>, term: TermId) -> TermId {
-        if let Some(&own) = known.get(&term) {
-            return own;
-        }
-        let args: Vec<TermId> = from.args(term).iter().map(|&arg| self.own(from, known, arg)).collect();
-        let own = self.terms.intern(from.name(term), &args);
-        known.insert(term, own);
-        own
+        own_term(from, &mut self.terms, known, term)
     }
 
     fn add(&mut self, relation: Relation, row: Vec<TermId>, column: &[u64]) {
@@ -255,9 +258,9 @@ impl Columns {
     /// The value of a feature in each position; `None` if it can't be evaluated: a variable is bound by nothing, a relation
     /// is not known, or it takes too much work.
     pub fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
-        self.work = 0;
+        (self.work, self.steps) = (0, 0);
         let list: BTreeSet<VarId> = feature.list.iter().copied().collect();
-        let mut components = components(&feature.formula);
+        let mut components = feature.formula.components();
         if feature.weight != Weight::One {
             // The weight may need variables of several components.
             let (mut counted, mut others) = (Vec::new(), Vec::new());
@@ -269,8 +272,7 @@ impl Columns {
         }
         let mut values = vec![1i32; self.n];
         for component in components {
-            let vars: BTreeSet<VarId> = component.iter().flat_map(|part| part.free_variables()).collect();
-            let listed: Vec<VarId> = feature.list.iter().copied().filter(|var| vars.contains(var)).collect();
+            let listed = listed_in(&component, &feature.list);
             let counts = self.component(&component, &listed, (!listed.is_empty()).then_some(feature))?;
             values.iter_mut().zip(&counts).for_each(|(value, &count)| *value = value.saturating_mul(count));
         }
@@ -281,7 +283,7 @@ impl Columns {
     pub fn holds(&mut self, formula: &Formula) -> Option<Vec<u64>> {
         self.work = 0;
         let mut bits = self.all.clone();
-        for component in components(formula) {
+        for component in formula.components() {
             let plans = self.plans(&component, &[], &BTreeSet::new())?;
             let mut search = Search::new(self);
             let mut united = vec![0; self.words];
@@ -295,44 +297,52 @@ impl Columns {
 
     /// Counts the bindings of the listed variables of conjuncts that share their variables with no others.
     fn component(&mut self, conjuncts: &[Formula], listed: &[VarId], weigh: Option<&Feature>) -> Option<Vec<i32>> {
+        let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
+        let weigh = weigh.map(|feature| &feature.weight).filter(|weight| **weight != Weight::One);
+        self.each_binding(conjuncts, listed, &mut |columns, binding, bits| {
+            let weight = weigh.map_or(1, |weight| {
+                let values: Vec<Term> = binding.iter().map(|&value| term(&columns.terms, value)).collect();
+                weight.of(listed, &values)
+            });
+            if weight != 0 {
+                sums.entry(weight).or_insert_with(|| Sum::new(columns.words)).add(bits);
+            }
+        })?;
+        let mut values = vec![0i32; self.n];
+        sums.iter().for_each(|(&weight, sum)| sum.add_to(&mut values, weight));
+        Some(values)
+    }
+
+    /// The bindings of the listed variables that make all conjuncts hold somewhere.
+    fn bindings(&mut self, conjuncts: &[Formula], listed: &[VarId]) -> Option<Bindings> {
+        let mut found = Bindings::new(listed.to_vec(), self.words);
+        self.each_binding(conjuncts, listed, &mut |_, binding, bits| found.push(binding.iter().copied(), bits))?;
+        Some(found)
+    }
+
+    /// Calls `emit` with each binding of the listed variables and all positions at which the conjuncts hold.
+    fn each_binding(&mut self, conjuncts: &[Formula], listed: &[VarId], emit: &mut Take<'_>) -> Option<()> {
         let plans = self.plans(conjuncts, listed, &BTreeSet::new())?;
         let free: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
         let each_once = plans.len() == 1 && free.len() == listed.len();
         let mut search = Search::new(self);
-        let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
-        let words = self.words;
-        let mut add = |weight: i32, bits: &[u64]| {
-            if weight != 0 {
-                sums.entry(weight).or_insert_with(|| Sum::new(words)).add(bits);
+        let mut found = Bindings::new(listed.to_vec(), self.words);
+        let mut row = Vec::new();
+        let outcome = search.run_all(&plans, &self.all, &mut |binding, bits| {
+            let values = listed.iter().map(|var| binding[var.0 as usize]);
+            if each_once {
+                row.clear();
+                row.extend(values);
+                emit(self, &row, bits);
+            } else if let Some(known) = found.unite(values, bits) {
+                unite(known, bits);
             }
-        };
-        let weight = |binding: &[TermId]| match weigh {
-            Some(feature) if feature.weight != Weight::One => {
-                let values: Vec<Term> = binding.iter().map(|&value| term(&self.terms, value)).collect();
-                feature.weight.of(listed, &values)
-            }
-            _ => 1,
-        };
-        let outcome = if each_once {
-            search.run_all(&plans, &self.all, &mut |binding, bits| {
-                let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
-                add(weight(&row), bits);
-            })
-        } else {
-            let mut found: indexmap::IndexMap<Vec<TermId>, Vec<u64>, rustc_hash::FxBuildHasher> = Default::default();
-            let outcome = search.run_all(&plans, &self.all, &mut |binding, bits| {
-                let row: Vec<TermId> = listed.iter().map(|var| binding[var.0 as usize]).collect();
-                unite(found.entry(row).or_insert_with(|| vec![0; words]), bits);
-            });
-            found.iter().for_each(|(row, bits)| add(weight(row), bits));
-            outcome
-        };
-        let work = search.work;
+        });
+        let (work, steps) = (search.work, search.steps);
+        found.iter().for_each(|(binding, bits)| emit(self, binding, bits));
         self.work += work;
-        outcome?;
-        let mut values = vec![0i32; self.n];
-        sums.iter().for_each(|(&weight, sum)| sum.add_to(&mut values, weight));
-        Some(values)
+        self.steps += steps;
+        outcome
     }
 
     /// Plans for a conjunction, one for each alternative that its disjunctions leave.
@@ -376,11 +386,18 @@ impl Columns {
                     (term, Term::Var(var)) => (var, term),
                     _ => unreachable!("it binds"),
                 };
-                literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term));
-                if listed.contains(&var) {
-                    return None;
+                match self.value(&term) {
+                    Some(value) => {
+                        steps.push(Step::Set { var, value });
+                        bound.insert(var);
+                    }
+                    None if listed.contains(&var) => return None,
+                    None => literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term)),
                 }
                 continue;
+            }
+            if n_listed.is_none() && is_listed(&bound) {
+                n_listed = Some(steps.len());
             }
             let mut best: Option<(f64, usize)> = None;
             for (place, literal) in literals.iter().enumerate() {
@@ -413,10 +430,8 @@ impl Columns {
             bound.extend(bind.iter().map(|&(_, var)| var));
             self.tables[table].index(mask);
             steps.push(Step::Join { table, mask, key, bind, same });
-            if n_listed.is_none() && is_listed(&bound) {
-                n_listed = Some(steps.len());
-            }
         }
+        let n_listed = n_listed.or_else(|| is_listed(&bound).then_some(steps.len()));
         Some(Plan { steps, listed: n_listed? })
     }
 
@@ -426,14 +441,13 @@ impl Columns {
         match literal {
             Formula::Atom(atom) => self.atom_table(atom).map(Some),
             Formula::Member(terms, rows) => {
-                let mut values = Vec::new();
-                for term in terms {
-                    values.push(self.value(term)?);
-                }
+                let (mut shape, mut values) = (Vec::new(), Vec::new());
+                terms.iter().for_each(|term| self.shape(term, &mut shape, &mut values));
                 let rows: Vec<Vec<TermId>> =
                     rows.iter().map(|row| row.iter().map(|term| self.ground(term)).collect()).collect::<Option<_>>()?;
                 // A list is small and used by few features: its table is made again each time.
-                self.tables.push(Table::new(rows.iter().map(Vec::as_slice), terms.len(), None));
+                let facts = Facts { rows, bits: None };
+                self.tables.push(shaped(&self.terms, &facts, &shape, values.len(), self.words));
                 Some(Some((self.tables.len() - 1, values)))
             }
             _ => Some(None),
@@ -453,29 +467,7 @@ impl Columns {
             return Some((table, values));
         }
         let facts = self.facts.get(&relation)?;
-        let mut rows: Vec<TermId> = Vec::new();
-        let mut bits = facts.bits.as_ref().map(|_| Vec::new());
-        let mut n_rows = 0;
-        for (index, row) in facts.rows.iter().enumerate() {
-            let before = rows.len();
-            let mut parts = shape.iter();
-            if row.iter().all(|&term| flatten(&self.terms, term, &mut parts, &mut rows)) {
-                n_rows += 1;
-                if let (Some(bits), Some(all)) = (&mut bits, &facts.bits) {
-                    bits.extend_from_slice(&all[index * self.words..(index + 1) * self.words]);
-                }
-            } else {
-                rows.truncate(before);
-            }
-        }
-        let arity = values.len();
-        let table = if arity == 0 {
-            let mut table = Table::new(std::iter::empty(), 0, bits);
-            table.n_rows = n_rows;
-            table
-        } else {
-            Table::new(rows.chunks(arity), arity, bits)
-        };
+        let table = shaped(&self.terms, facts, &shape, values.len(), self.words);
         self.tables.push(table);
         self.by_shape.insert((relation, shape), self.tables.len() - 1);
         Some((self.tables.len() - 1, values))
@@ -511,6 +503,44 @@ impl Values for Columns {
     fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
         Columns::values(self, feature)
     }
+
+    fn trim(&mut self, feature: &Feature) -> Option<Trimmed> {
+        self.work = 0;
+        let mut groups: Vec<Bindings> = Vec::new();
+        let mut holds = self.all.clone();
+        for component in feature.formula.components() {
+            let group = self.bindings(&component, &listed_in(&component, &feature.list))?;
+            let mut some = vec![0; self.words];
+            group.iter().for_each(|(_, bits)| unite(&mut some, bits));
+            holds.iter_mut().zip(&some).for_each(|(holds, some)| *holds &= some);
+            groups.push(group);
+        }
+        let mut list = feature.list.clone();
+        if holds.iter().all(|&word| word == 0) {
+            list.clear();
+        }
+        list.retain(|var| {
+            !groups.iter_mut().any(|group| {
+                let place = group.vars.iter().position(|other| other == var);
+                let fewer = place.and_then(|place| group.without(place, Some(&holds)));
+                fewer.map(|fewer| *group = fewer).is_some()
+            })
+        });
+        Some(Trimmed { list, always: holds == self.all })
+    }
+
+    fn without_each(&mut self, feature: &Feature) -> Vec<Option<Vec<i32>>> {
+        self.work = 0;
+        let all = self.bindings(feature.formula.conjuncts(), &feature.list);
+        let without = |place: usize| {
+            let mut sum = Sum::new(self.words);
+            all.as_ref()?.without(place, None)?.iter().for_each(|(_, bits)| sum.add(bits));
+            let mut values = vec![0; self.n];
+            sum.add_to(&mut values, 1);
+            Some(values)
+        };
+        (0..feature.list.len()).map(without).collect()
+    }
 }
 
 /// A term as it may stand in a formula.
@@ -519,13 +549,42 @@ pub(crate) fn term(terms: &Terms, id: TermId) -> Term {
     if args.is_empty() { Term::Const(terms.name(id)) } else { Term::Func(terms.name(id), args) }
 }
 
+/// The id of another table's term in a table; `known` are those that were met before.
+pub(crate) fn own_term(from: &Terms, into: &mut Terms, known: &mut FxHashMap<TermId, TermId>, term: TermId) -> TermId {
+    if let Some(&own) = known.get(&term) {
+        return own;
+    }
+    let args: Vec<TermId> = from.args(term).iter().map(|&arg| own_term(from, into, known, arg)).collect();
+    let own = into.intern(from.name(term), &args);
+    known.insert(term, own);
+    own
+}
+
+/// The table of the facts that have a shape.
+fn shaped(terms: &Terms, facts: &Facts, shape: &[Part], arity: usize, words: usize) -> Table {
+    let mut rows: Vec<TermId> = Vec::new();
+    let mut bits = facts.bits.as_ref().map(|_| Vec::new());
+    let mut n_rows = 0;
+    for (index, row) in facts.rows.iter().enumerate() {
+        let before = rows.len();
+        let mut parts = shape.iter();
+        if row.iter().all(|&term| flatten(terms, term, &mut parts, &mut rows)) {
+            n_rows += 1;
+            if let (Some(bits), Some(all)) = (&mut bits, &facts.bits) {
+                bits.extend_from_slice(&all[index * words..(index + 1) * words]);
+            }
+        } else {
+            rows.truncate(before);
+        }
+    }
+    Table::new(rows, arity, n_rows, bits)
+}
+
 const ROLE: Relation = Relation { name: gdl::keyword::ROLE, arity: 1 };
 const TRUE: Relation = Relation { name: gdl::keyword::TRUE, arity: 1 };
 
 impl Table {
-    fn new<'a>(rows: impl Iterator<Item = &'a [TermId]>, arity: usize, bits: Option<Vec<u64>>) -> Table {
-        let rows: Vec<TermId> = rows.flatten().copied().collect();
-        let n_rows = rows.len().checked_div(arity).unwrap_or(0);
+    fn new(rows: Vec<TermId>, arity: usize, n_rows: usize, bits: Option<Vec<u64>>) -> Table {
         let distinct = |column| {
             let mut values: Vec<TermId> = (0..n_rows).map(|row| rows[row * arity + column]).collect();
             values.sort_unstable();
@@ -643,27 +702,77 @@ fn unite(sum: &mut [u64], bits: &[u64]) {
     sum.iter_mut().zip(bits).for_each(|(sum, bits)| *sum |= bits);
 }
 
-/// The conjuncts in groups that share no variables.
-fn components(formula: &Formula) -> Vec<Vec<Formula>> {
-    let conjuncts = formula.conjuncts();
-    // A variable under negations joins conjuncts only if it is free in one of them.
-    let free = formula.free_variables();
-    let mut groups: Vec<(BTreeSet<VarId>, Vec<Formula>)> = Vec::new();
-    for conjunct in conjuncts {
-        let mut vars: BTreeSet<VarId> = conjunct.variables().intersection(&free).copied().collect();
-        let mut members = Vec::new();
-        groups.retain_mut(|(other, conjuncts)| {
-            let apart = other.is_disjoint(&vars);
-            if !apart {
-                vars.append(other);
-                members.append(conjuncts);
-            }
-            apart
-        });
-        members.push(conjunct.clone());
-        groups.push((vars, members));
+/// Those of the variables that the conjuncts have outside of negations.
+fn listed_in(conjuncts: &[Formula], list: &[VarId]) -> Vec<VarId> {
+    let vars: BTreeSet<VarId> = conjuncts.iter().flat_map(|part| part.free_variables()).collect();
+    list.iter().copied().filter(|var| vars.contains(var)).collect()
+}
+
+/// What is done with the values of listed variables and the positions at which they make a formula hold.
+type Take<'e> = dyn FnMut(&Columns, &[TermId], &[u64]) + 'e;
+
+/// Bindings of some variables, each once, with the positions at which it makes a formula hold.
+struct Bindings {
+    vars: Vec<VarId>,
+    words: usize,
+    n: usize,
+    values: Vec<TermId>,
+    bits: Vec<u64>,
+    /// The number of each binding, by the hash of its values or, where that is taken, the next number that is free.
+    numbers: FxHashMap<u64, u32>,
+}
+
+impl Bindings {
+    fn new(vars: Vec<VarId>, words: usize) -> Bindings {
+        Bindings { vars, words, n: 0, values: Vec::new(), bits: Vec::new(), numbers: FxHashMap::default() }
     }
-    groups.into_iter().map(|(_, members)| members).collect()
+
+    fn iter(&self) -> impl Iterator<Item = (&[TermId], &[u64])> {
+        let arity = self.vars.len();
+        (0..self.n).map(move |at| (&self.values[at * arity..][..arity], &self.bits[at * self.words..][..self.words]))
+    }
+
+    /// Adds a binding that is known to be new, and will not be looked for.
+    fn push(&mut self, values: impl Iterator<Item = TermId>, bits: &[u64]) {
+        self.values.extend(values);
+        self.bits.extend_from_slice(bits);
+        self.n += 1;
+    }
+
+    /// Adds positions to a binding. Returns those that it had before, if it is not new.
+    fn unite(&mut self, values: impl Iterator<Item = TermId> + Clone, bits: &[u64]) -> Option<&mut [u64]> {
+        let arity = self.vars.len();
+        let mut hasher = FxHasher::default();
+        values.clone().for_each(|value| value.hash(&mut hasher));
+        let mut key = hasher.finish();
+        while let Some(&at) = self.numbers.get(&key) {
+            let at = at as usize;
+            if self.values[at * arity..][..arity].iter().copied().eq(values.clone()) {
+                return Some(&mut self.bits[at * self.words..][..self.words]);
+            }
+            key = key.wrapping_add(1);
+        }
+        self.numbers.insert(key, self.n as u32);
+        self.push(values, bits);
+        None
+    }
+
+    /// The bindings of all variables but one. `None` if, in one of the positions, the others don't tell its value.
+    fn without(&self, place: usize, positions: Option<&[u64]>) -> Option<Bindings> {
+        let mut vars = self.vars.clone();
+        vars.remove(place);
+        let mut fewer = Bindings::new(vars, self.words);
+        for (values, bits) in self.iter() {
+            let others = values[..place].iter().chain(&values[place + 1..]).copied();
+            let Some(known) = fewer.unite(others, bits) else { continue };
+            let twice = |positions: &[u64]| known.iter().zip(bits).zip(positions).any(|((a, b), at)| a & b & at != 0);
+            if positions.is_some_and(twice) {
+                return None;
+            }
+            unite(known, bits);
+        }
+        Some(fewer)
+    }
 }
 
 /// The alternatives that the disjunctions of a conjunction leave, each a list of other literals.
@@ -702,6 +811,7 @@ pub(crate) struct Search<'a> {
     pub(crate) columns: &'a Columns,
     pub(crate) binding: Vec<TermId>,
     pub(crate) work: u64,
+    steps: u64,
 }
 
 /// What is done with a binding and the positions at which it holds.
@@ -709,7 +819,7 @@ type Emit<'e> = dyn FnMut(&[TermId], &[u64]) + 'e;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(columns: &'a Columns) -> Search<'a> {
-        Search { columns, binding: Vec::new(), work: 0 }
+        Search { columns, binding: Vec::new(), work: 0, steps: 0 }
     }
 
     fn run_all(&mut self, plans: &[Plan], bits: &[u64], emit: &mut Emit<'_>) -> Option<()> {
@@ -738,6 +848,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 Some(())
+            }
+            Step::Set { var, value } => {
+                self.bind(*var, self.known(*value));
+                self.each(plan, at + 1, bits, emit)
             }
             test => match self.test(test, bits)? {
                 Some(left) => self.each(plan, at + 1, &left, emit),
@@ -768,6 +882,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 Some(())
+            }
+            Some(Step::Set { var, value }) => {
+                self.bind(*var, self.known(*value));
+                self.exists(plan, at + 1, bits, found)
             }
             Some(test) => match self.test(test, bits)? {
                 Some(left) => self.exists(plan, at + 1, &left, found),
@@ -807,6 +925,9 @@ impl<'a> Search<'a> {
         if let Some(found) = found {
             narrowed.iter_mut().zip(found).for_each(|(to, found)| *to &= !found);
         }
+        if words <= SMALL {
+            self.steps += narrowed.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
         bind.iter().for_each(|&(column, var)| self.bind(var, values[column]));
         Some(narrowed.iter().any(|&word| word != 0))
     }
@@ -824,7 +945,7 @@ impl<'a> Search<'a> {
                 let left: Vec<u64> = bits.iter().zip(&held).map(|(bits, held)| bits & !held).collect();
                 Some(left.iter().any(|&word| word != 0).then_some(left))
             }
-            Step::Join { .. } => unreachable!("a join is no test"),
+            Step::Join { .. } | Step::Set { .. } => unreachable!("it is no test"),
         }
     }
 
@@ -909,5 +1030,36 @@ mod tests {
         };
         let lists: [&[u32]; 8] = [&[], &[2], &[0], &[0, 1], &[0, 1, 2], &[1], &[0, 2], &[1, 2]];
         assert_eq!(lists.map(&mut value), [1, 2, 2, 2, 3, 1, 3, 2]);
+    }
+    /// A value may come from an equality, and lists of tuples may be looked up by the arguments of a function.
+    #[test]
+    fn equalities_and_lists_bind() {
+        let (program, mut columns) = board(
+            "(role p) (init (cell 1 1 x)) (init (cell 2 1 x)) (init (cell 1 3 x)) (init (cell 3 1 o)) (init (cell 3 3 o))",
+        );
+        let name = |text: &str| Term::Const(program.symbols.find(text).expect("a name"));
+        let var = |number| Term::Var(VarId(number));
+        let place = |column: Term, row: Term, mark: &str| {
+            let functor = program.symbols.find("cell").expect("a name");
+            Term::Func(functor, [column, row, name(mark)].into())
+        };
+        let cell = |column: Term, row: Term, mark: &str| {
+            Formula::Atom(Atom { name: gdl::keyword::TRUE, args: vec![place(column, row, mark)] })
+        };
+        let mut value = |list: &[u32], formula: Formula| {
+            let feature = Feature::count(list.iter().map(|&number| VarId(number)).collect(), formula);
+            columns.values(&feature).map(|values| values[0])
+        };
+        // The kinds of marks in column 3, where only an equality tells the kind: one.
+        let way = |kind: &str, mark: &str| {
+            Formula::And(vec![Formula::Equal(var(0), name(kind)), cell(name("3"), var(1), mark)])
+        };
+        assert_eq!(value(&[0], Formula::Or(vec![way("1", "x"), way("2", "o")])), Some(1));
+        assert_eq!(value(&[0, 1], Formula::Or(vec![way("1", "x"), way("2", "o")])), Some(2));
+        // The cells with an x among those that are listed.
+        let rows = [("1", "1", "x"), ("2", "3", "x"), ("3", "1", "o")];
+        let rows = rows.map(|(column, row, mark)| vec![place(name(column), name(row), mark)]).to_vec();
+        let listed = Formula::Member(vec![place(var(0), var(1), "x")], Arc::new(rows));
+        assert_eq!(value(&[0, 1], Formula::And(vec![cell(var(0), var(1), "x"), listed])), Some(1));
     }
 }

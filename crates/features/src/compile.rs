@@ -9,14 +9,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gdl::TermId;
-use gdl::datalog::Terms;
 use gdl::program::{self, Program, Relation, Rule, Term, VarId, Variable};
 use gdl::source::Span;
 use insight::structure::Evidence;
 use machine::network::{Network, Wire};
 use rustc_hash::FxHashMap;
 
-use crate::columns::{Columns, Plan, Search, Step, term};
+use crate::columns::{Columns, Plan, Search, Step, own_term, term};
 use crate::evaluate::Sums;
 use crate::feature::Feature;
 use crate::game::{Game, Views};
@@ -76,7 +75,7 @@ pub fn compile(game: &Game, features: &[Feature], budget: &Budget) -> Result<Com
                 sums[index].push((formulas.len() as u32, weight));
                 formulas.push(wire);
                 let terms = &mut gates.network.terms;
-                let row = row.iter().map(|&value| own_term(&grounder.columns.terms, value, terms, &mut known));
+                let row = row.iter().map(|&value| own_term(&grounder.columns.terms, terms, &mut known, value));
                 bindings.push((index as u32, row.collect()));
             }
         }
@@ -84,17 +83,6 @@ pub fn compile(game: &Game, features: &[Feature], budget: &Budget) -> Result<Com
     let network = Arc::new(Network { formulas, views: bindings, ..gates.network });
     let views = views.with_network(network.clone());
     Ok(Compiled { sums: Sums { network, features: sums }, views, left_out })
-}
-
-/// The id of another table's term.
-fn own_term(from: &Terms, term: TermId, into: &mut Terms, known: &mut FxHashMap<TermId, TermId>) -> TermId {
-    if let Some(&own) = known.get(&term) {
-        return own;
-    }
-    let args: Vec<TermId> = from.args(term).iter().map(|&arg| own_term(from, arg, into, known)).collect();
-    let own = into.intern(from.name(term), &args);
-    known.insert(term, own);
-    own
 }
 
 /// Gates that are made on top of a network, each conjunction once.
@@ -232,6 +220,10 @@ impl Walk<'_> {
                 } else {
                     Ok(())
                 }
+            }
+            Step::Set { var, value } => {
+                self.search.bind(*var, self.search.known(*value));
+                self.follow(plan, at + 1, wires, arrive)
             }
             Step::Not(plans) => {
                 let mut any = Vec::new();

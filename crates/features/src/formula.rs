@@ -77,6 +77,30 @@ impl Formula {
         }
     }
 
+    /// The conjuncts in groups that have no variable in common, in the order of their first members. A variable under negations
+    /// joins conjuncts only if it is free in one of them.
+    pub fn components(&self) -> Vec<Vec<Formula>> {
+        let (conjuncts, free) = (self.conjuncts(), self.free_variables());
+        let mut groups: Vec<(BTreeSet<VarId>, Vec<usize>)> = Vec::new();
+        for (at, conjunct) in conjuncts.iter().enumerate() {
+            let mut vars: BTreeSet<VarId> = conjunct.variables().intersection(&free).copied().collect();
+            let mut members = Vec::new();
+            groups.retain_mut(|(other, own)| {
+                let apart = other.is_disjoint(&vars);
+                if !apart {
+                    vars.append(other);
+                    members.append(own);
+                }
+                apart
+            });
+            members.push(at);
+            members.sort_unstable();
+            groups.push((vars, members));
+        }
+        groups.sort_by_key(|(_, members)| members[0]);
+        groups.iter().map(|(_, members)| members.iter().map(|&at| conjuncts[at].clone()).collect()).collect()
+    }
+
     /// Calls `visit` for each atom and whether it stands under an odd number of negations.
     pub fn for_each_atom<'a>(&'a self, visit: &mut impl FnMut(&'a Atom, bool)) {
         self.walk_atoms(false, visit);

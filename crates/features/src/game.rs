@@ -12,6 +12,8 @@ use insight::universe::{self, Circuit, Universe};
 use machine::network::{self, Network, Wire};
 use rustc_hash::FxHashMap;
 
+use crate::columns::own_term;
+
 /// A game prepared for features.
 pub struct Game {
     /// The rules.
@@ -129,15 +131,12 @@ impl Views {
 
 /// For each of the second terms, its place among the first; `None` unless they are the same.
 fn same_terms(from: (&Terms, &[gdl::TermId]), to: (&Terms, &[gdl::TermId])) -> Option<Vec<u32>> {
-    /// The id of a term in a table of its own.
-    fn key(terms: &Terms, term: gdl::TermId, own: &mut Terms) -> gdl::TermId {
-        let args: Vec<gdl::TermId> = terms.args(term).iter().map(|&arg| key(terms, arg, own)).collect();
-        own.intern(terms.name(term), &args)
-    }
     let mut own = Terms::default();
-    let place_of: FxHashMap<gdl::TermId, u32> =
-        (0u32..).zip(from.1).map(|(place, &term)| (key(from.0, term, &mut own), place)).collect();
-    let places: Vec<u32> =
-        to.1.iter().map(|&term| place_of.get(&key(to.0, term, &mut own)).copied()).collect::<Option<_>>()?;
+    let mut key = |(terms, list): (&Terms, &[gdl::TermId])| -> Vec<gdl::TermId> {
+        let mut known = FxHashMap::default();
+        list.iter().map(|&term| own_term(terms, &mut own, &mut known, term)).collect()
+    };
+    let place_of: FxHashMap<gdl::TermId, u32> = key(from).into_iter().zip(0u32..).collect();
+    let places: Vec<u32> = key(to).iter().map(|term| place_of.get(term).copied()).collect::<Option<_>>()?;
     (places.len() == from.1.len()).then_some(places)
 }

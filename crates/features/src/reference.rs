@@ -20,6 +20,46 @@ use crate::feature::{Feature, Weight};
 pub trait Values {
     /// The value on each state, always in the same order; `None` if it can't be found.
     fn values(&mut self, feature: &Feature) -> Option<Vec<i32>>;
+
+    /// Drops variables from the list of a count, one after the other, as long as that changes no value. `None` if the value
+    /// can't be found.
+    fn trim(&mut self, feature: &Feature) -> Option<Trimmed> {
+        let own = self.values(feature)?;
+        let mut list = feature.list.clone();
+        if own.iter().all(|&value| value == 0) {
+            list.clear();
+        }
+        // What can't be dropped now can't be dropped later, either, so that once through the list is enough.
+        let mut at = 0;
+        while at < list.len() {
+            let mut fewer = Feature { list: list.clone(), ..feature.clone() };
+            fewer.list.remove(at);
+            if self.values(&fewer).as_ref() == Some(&own) {
+                list = fewer.list;
+            } else {
+                at += 1;
+            }
+        }
+        Some(Trimmed { list, always: own.iter().all(|&value| value > 0) })
+    }
+
+    /// The values of a count with each of its listed variables left out, one at a time.
+    fn without_each(&mut self, feature: &Feature) -> Vec<Option<Vec<i32>>> {
+        let without = |var: VarId| {
+            let list = feature.list.iter().copied().filter(|&other| other != var).collect();
+            Feature { list, ..feature.clone() }
+        };
+        feature.list.iter().map(|&var| self.values(&without(var))).collect()
+    }
+}
+
+/// What is left of the list of a feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trimmed {
+    /// The variables that make a difference.
+    pub list: Vec<VarId>,
+    /// Whether the value is above 0 in all states.
+    pub always: bool,
 }
 
 /// States of a game, and the rules that say what a feature is worth in them.

@@ -18,7 +18,7 @@ use super::preimage::{Dynamics, Preimages};
 use super::roots::{About, roots};
 use super::rules::Rules;
 use super::simplify;
-use super::transform::{self, Context, Limits, components};
+use super::transform::{self, Context, Limits};
 use super::vary;
 use crate::columns::Columns;
 use crate::feature::{Feature, Weight};
@@ -56,6 +56,8 @@ pub enum Stop {
     Work(u64),
     /// So many features were kept.
     Kept(usize),
+    /// The caller ended it.
+    Told,
 }
 
 impl std::fmt::Display for Stop {
@@ -65,6 +67,7 @@ impl std::fmt::Display for Stop {
             Stop::Evaluated(n) => write!(f, "{n} features were evaluated"),
             Stop::Work(n) => write!(f, "the work of evaluating features reached {n}"),
             Stop::Kept(n) => write!(f, "{n} features were kept"),
+            Stop::Told => write!(f, "it was told to stop"),
         }
     }
 }
@@ -138,12 +141,14 @@ const PER_STEP: f64 = 0.9;
 /// Every so many turns an old feature is developed instead of a promising one.
 const OLD_EVERY: usize = 4;
 
-/// Generates features. `evidence` says how much the values of a feature tell, from 0 to 1.
+/// Generates features. `evidence` says how much the values of a feature tell, from 0 to 1. `progress` is told how many were
+/// evaluated; it may end the work by returning `false`.
 pub fn generate(
     materials: &Materials,
     columns: &mut Columns,
     evidence: &mut dyn FnMut(&[i32]) -> f64,
     budget: &Budget,
+    progress: &mut dyn FnMut(usize) -> bool,
 ) -> Outcome {
     let context = materials.context();
     let limit = std::mem::replace(&mut columns.limit, budget.work_each);
@@ -151,6 +156,7 @@ pub fn generate(
         materials,
         columns,
         evidence,
+        progress,
         budget,
         formulas: FxHashMap::default(),
         by_values: FxHashMap::default(),
@@ -221,7 +227,7 @@ fn expand(materials: &Materials, node: &Node) -> Vec<(&'static str, Feature)> {
         add("with-turn", vary::with_turn(domains, feature));
         return found;
     }
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         add("split-with-turn", vary::parts_with_turn(context, domains, feature));
         add("split-indep-conjunctions", transform::split_independent(context, feature));
         return found;
@@ -271,6 +277,7 @@ struct Generation<'a> {
     materials: &'a Materials,
     columns: &'a mut Columns,
     evidence: &'a mut dyn FnMut(&[i32]) -> f64,
+    progress: &'a mut dyn FnMut(usize) -> bool,
     budget: &'a Budget,
     /// The canonical features that were met.
     formulas: FxHashMap<Feature, ()>,
@@ -287,12 +294,17 @@ struct Generation<'a> {
 impl Generation<'_> {
     fn is_over(&mut self) -> bool {
         let (outcome, budget) = (&mut self.outcome, self.budget);
+        if outcome.stop != Stop::Exhausted {
+            return true;
+        }
         if outcome.n_evaluated >= budget.evaluated {
             outcome.stop = Stop::Evaluated(budget.evaluated);
         } else if outcome.work >= budget.work {
             outcome.stop = Stop::Work(budget.work);
         } else if outcome.found.len() >= budget.kept {
             outcome.stop = Stop::Kept(budget.kept);
+        } else if !(self.progress)(outcome.n_evaluated) {
+            outcome.stop = Stop::Told;
         }
         outcome.stop != Stop::Exhausted
     }
@@ -467,6 +479,10 @@ mod tests {
 
     /// Features of a game of the library, by a few hundred random positions and the correlation with the first role's result.
     fn found(name: &str, budget: &Budget) -> (Outcome, Game) {
+        found_until(name, budget, &mut |_| true)
+    }
+
+    fn found_until(name: &str, budget: &Budget, progress: &mut dyn FnMut(usize) -> bool) -> (Outcome, Game) {
         let path = format!("{}/../../games/{name}/rules.kif", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let game = Game::new(gdl::read(name, &text).program, 1).expect("it grounds");
@@ -485,7 +501,7 @@ mod tests {
             if xx * yy > 0.0 { (pairs().map(|(a, b)| a * b).sum::<f64>() / (xx * yy).sqrt()).abs() } else { 0.0 }
         };
         let materials = Materials::new(&game, &views);
-        let outcome = generate(&materials, &mut columns, &mut evidence, budget);
+        let outcome = generate(&materials, &mut columns, &mut evidence, budget, progress);
         (outcome, game)
     }
 
@@ -519,6 +535,13 @@ mod tests {
             outcome.found.iter().map(text).collect::<Vec<String>>()
         };
         assert_eq!(texts(), texts());
+    }
+
+    #[test]
+    fn the_caller_may_end_it() {
+        let (outcome, _) = found_until("tic-tac-toe", &SMALL, &mut |done| done < 50);
+        assert_eq!((outcome.stop, outcome.n_evaluated), (Stop::Told, 50));
+        assert!(!outcome.found.is_empty());
     }
 
     #[test]

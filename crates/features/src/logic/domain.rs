@@ -10,7 +10,6 @@ use insight::structure::turn::Kind;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::rules::Rules;
-use super::transform::components;
 use crate::columns::term;
 use crate::feature::Weight;
 use crate::formula::{Atom, Formula};
@@ -135,7 +134,7 @@ impl Domains {
     /// those with a variable that occurs nowhere else, if they have a fact whatever the other arguments are.
     pub fn prune(&self, rules: &Rules, formula: &Formula) -> Formula {
         let mut parts: Vec<Formula> = Vec::new();
-        for group in components(formula) {
+        for group in formula.components() {
             if group.iter().any(|part| rules.n_state_atoms(part) > 0) {
                 parts.extend(group);
             }

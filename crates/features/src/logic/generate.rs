@@ -3,10 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::canonical::{canonical, thesis_key};
-use super::transform::{self, Context, Transformation, components, trim_variables};
+use super::transform::{self, Context, Transformation};
 use crate::feature::Feature;
 use crate::formula::Formula;
-use crate::reference::Values;
+use crate::reference::{Trimmed, Values};
 
 /// How generation goes.
 #[derive(Clone, Debug)]
@@ -31,6 +31,18 @@ pub enum Stop {
     Exhausted,
     /// So many features were expanded.
     Expanded(usize),
+    /// The caller ended it.
+    Told,
+}
+
+impl std::fmt::Display for Stop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stop::Exhausted => write!(f, "there was nothing more"),
+            Stop::Expanded(n) => write!(f, "{n} features were expanded"),
+            Stop::Told => write!(f, "it was told to stop"),
+        }
+    }
 }
 
 /// A feature with where it comes from.
@@ -59,7 +71,9 @@ pub struct Generated {
     pub counts: Vec<(Transformation, usize)>,
     /// How many features were expanded.
     pub n_expanded: usize,
-    /// How many had no value, since finding it took too long.
+    /// How many different features had too many bindings to count: they have an empty list.
+    pub n_uncounted: usize,
+    /// How many had no value even so, duplicates included: they are left out.
     pub n_without_values: usize,
     /// Why generation ended.
     pub stop: Stop,
@@ -77,17 +91,25 @@ impl Generated {
     }
 }
 
-/// Generates features from the bodies of `goal` and `terminal`. The values are those on the small sample.
-pub fn generate(context: &Context, settings: &Settings, values: &mut dyn Values) -> Generated {
+/// Generates features from the bodies of `goal` and `terminal`. The values are those on the small sample. `progress` is told
+/// how many features were expanded and how many there are; it may end the work by returning `false`.
+pub fn generate(
+    context: &Context,
+    settings: &Settings,
+    values: &mut dyn Values,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Generated {
     let key = if settings.thesis_key { thesis_key } else { canonical };
     let mut work = Generation {
         key,
+        met: FxHashMap::default(),
         table: FxHashMap::default(),
         generated: Generated {
             nodes: Vec::new(),
             edges: Vec::new(),
             counts: Transformation::ALL.iter().map(|&by| (by, 0)).collect(),
             n_expanded: 0,
+            n_uncounted: 0,
             n_without_values: 0,
             stop: Stop::Exhausted,
         },
@@ -103,6 +125,10 @@ pub fn generate(context: &Context, settings: &Settings, values: &mut dyn Values)
     while at < work.generated.nodes.len() {
         if work.generated.n_expanded >= settings.max_expanded {
             work.generated.stop = Stop::Expanded(settings.max_expanded);
+            break;
+        }
+        if !progress(at, work.generated.nodes.len()) {
+            work.generated.stop = Stop::Told;
             break;
         }
         work.generated.n_expanded += 1;
@@ -126,7 +152,7 @@ pub fn expand(
     let feature = &node.feature;
     let mut found = Vec::new();
     let mut add = |by, children: Vec<Feature>| found.extend(children.into_iter().map(|child| (by, child)));
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         add(Transformation::SplitIndependent, transform::split_independent(context, feature));
         return found;
     }
@@ -146,34 +172,68 @@ pub fn expand(
 
 struct Generation {
     key: fn(&Feature) -> Feature,
+    /// The features that came, before their lists were trimmed, and what became of them; none if they have no value.
+    met: FxHashMap<Feature, Option<usize>>,
+    /// The features that are kept.
     table: FxHashMap<Feature, usize>,
     generated: Generated,
 }
 
 impl Generation {
     fn add(&mut self, parent: Option<usize>, by: Transformation, feature: Feature, values: &mut dyn Values) {
+        let regressions = parent.map_or(0, |parent| self.generated.nodes[parent].regressions)
+            + u32::from(by == Transformation::Regress);
+        // What was written in the same way before needs no further thought; nor does what means the same.
+        let node = match self.met.get(&feature) {
+            Some(&known) => known,
+            None => {
+                let form = (self.key)(&feature);
+                let known = self.met.get(&form).copied();
+                let node = known.unwrap_or_else(|| self.keep(&form, parent, by, regressions, values));
+                self.met.insert(form, node);
+                self.met.insert(feature, node);
+                node
+            }
+        };
         let generated = &mut self.generated;
-        let Some((feature, own)) = trim_variables(&feature, values) else {
+        let Some(node) = node else {
             generated.n_without_values += 1;
             return;
         };
         let place = Transformation::ALL.iter().position(|&other| other == by).expect("all are listed");
         generated.counts[place].1 += 1;
-        let regressions =
-            parent.map_or(0, |parent| generated.nodes[parent].regressions) + u32::from(by == Transformation::Regress);
-        let next = generated.nodes.len();
-        let node = *self.table.entry((self.key)(&feature)).or_insert(next);
-        if node == next {
-            let always = own.iter().all(|&value| value > 0);
-            generated.nodes.push(Node { feature, parent, by, regressions, always });
-        } else {
-            generated.nodes[node].regressions = generated.nodes[node].regressions.min(regressions);
-        }
+        generated.nodes[node].regressions = generated.nodes[node].regressions.min(regressions);
         if let (Some(parent), Some(child_is_abstract)) = (parent, by.child_is_abstract())
             && parent != node
         {
             generated.edges.push(if child_is_abstract { (node, parent) } else { (parent, node) });
         }
+    }
+
+    /// Trims the list of a feature and keeps it, unless what is left is known.
+    fn keep(
+        &mut self,
+        feature: &Feature,
+        parent: Option<usize>,
+        by: Transformation,
+        regressions: u32,
+        values: &mut dyn Values,
+    ) -> Option<usize> {
+        let mut feature = feature.clone();
+        let trimmed = values.trim(&feature).or_else(|| {
+            // Whether there is a binding is often found where all of them are too many.
+            feature.list.clear();
+            self.generated.n_uncounted += 1;
+            values.trim(&feature)
+        });
+        let Trimmed { list, always } = trimmed?;
+        feature.list = list;
+        let next = self.generated.nodes.len();
+        let node = *self.table.entry((self.key)(&feature)).or_insert(next);
+        if node == next {
+            self.generated.nodes.push(Node { feature, parent, by, regressions, always });
+        }
+        Some(node)
     }
 }
 
@@ -197,7 +257,7 @@ pub(crate) mod tests {
         let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
         let states = Reference::random(&rules.program, 3_000, 10_000, seed);
         let mut few = states.choose(100, seed);
-        let generated = generate(&context, settings, &mut few);
+        let generated = generate(&context, settings, &mut few, &mut |_, _| true);
         (generated, states, rules)
     }
 
@@ -214,5 +274,16 @@ pub(crate) mod tests {
             assert!((600..=720).contains(&found.n_generated()), "{counts:?}");
             assert!((245..=270).contains(&found.nodes.len()), "{}", found.nodes.len());
         }
+    }
+
+    #[test]
+    fn the_caller_may_end_it() {
+        let (rules, dynamics, _) = sampled("tic-tac-toe");
+        let preimages = Preimages::new(&rules, &Limits::THESIS.simplify, &dynamics);
+        let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
+        let mut states = Reference::random(&rules.program, 20, 100, 1);
+        let found = generate(&context, &Settings::THESIS, &mut states, &mut |done, _| done < 7);
+        assert_eq!((found.stop, found.n_expanded), (Stop::Told, 7));
+        assert!(found.nodes.len() > 7);
     }
 }

@@ -5,7 +5,6 @@
 
 use super::generate::{Generated, is_negation};
 use super::graph;
-use super::transform::components;
 use crate::feature::Feature;
 use crate::reference::Values;
 
@@ -57,7 +56,7 @@ pub enum Ineligible {
     TooGeneral(usize),
     /// It costs too much.
     TooExpensive,
-    /// Its value could not be found.
+    /// Its value could not be found, or was not asked for any more.
     NoValue,
 }
 
@@ -87,15 +86,24 @@ pub struct Selected {
     pub cost: f64,
 }
 
-/// Selects features; `values` are those on the large sample, `cost` says what a feature costs in a state.
+/// Selects features; `values` are those on the large sample, `cost` says what a feature costs in a state. `progress` is told
+/// how many were tested; if it returns `false`, the rest is not eligible.
 pub fn select(
     settings: &Settings,
     generated: &Generated,
     values: &mut dyn Values,
     cost: &mut dyn FnMut(&Feature) -> f64,
+    progress: &mut dyn FnMut(usize) -> bool,
 ) -> Selected {
     let n = generated.nodes.len();
-    let tested: Vec<_> = generated.nodes.iter().map(|node| test(settings, &node.feature, values, cost)).collect();
+    let mut tested = Vec::new();
+    for node in &generated.nodes {
+        if !progress(tested.len()) {
+            break;
+        }
+        tested.push(test(settings, &node.feature, values, cost));
+    }
+    tested.resize(n, Err(Ineligible::NoValue));
     let levels = graph::levels(n, &generated.edges);
     let (features, cost) = whole_levels(settings, &levels, &tested);
     // The selected features alone have fewer levels.
@@ -120,15 +128,15 @@ fn test(
     if is_negation(&feature.formula) {
         return Err(Ineligible::Negation);
     }
-    if components(&feature.formula).len() > 1 {
+    if feature.formula.components().len() > 1 {
         return Err(Ineligible::Splittable);
     }
-    let values = values.values(feature).ok_or(Ineligible::NoValue)?;
-    let ratio = test_values(settings, &values)?;
     let cost = cost(feature);
     if cost > settings.max_cost * settings.max_share {
         return Err(Ineligible::TooExpensive);
     }
+    let values = values.values(feature).ok_or(Ineligible::NoValue)?;
+    let ratio = test_values(settings, &values)?;
     Ok(Eligible { ratio, cost, max: values.iter().copied().max().unwrap_or(0) })
 }
 
@@ -260,7 +268,7 @@ mod tests {
     fn tic_tac_toe_leaves_103_features() {
         let (generated, states, rules) = tic_tac_toe(1, &generate::Settings::THESIS);
         let mut columns = columns(&rules, &states);
-        let selected = select(&Settings::THESIS, &generated, &mut columns, &mut |_| 10.0);
+        let selected = select(&Settings::THESIS, &generated, &mut columns, &mut |_| 10.0, &mut |_| true);
         let n = |test: fn(&Ineligible) -> bool| {
             selected.tested.iter().filter(|tested| tested.as_ref().is_err_and(test)).count()
         };
@@ -287,5 +295,30 @@ mod tests {
             assert!(matches[special].iter().zip(&matches[general]).all(|(special, general)| !special || *general));
         }
         assert!(generated.nodes.iter().all(|node| node.regressions <= 3));
+    }
+
+    /// Values one by one, with nothing that is known about bindings.
+    struct OneByOne<'a>(&'a mut Columns);
+
+    impl Values for OneByOne<'_> {
+        fn values(&mut self, feature: &Feature) -> Option<Vec<i32>> {
+            self.0.values(feature)
+        }
+    }
+
+    #[test]
+    fn bindings_tell_which_variables_make_a_difference() {
+        let (generated, states, rules) = tic_tac_toe(1, &generate::Settings::THESIS);
+        let mut columns = columns(&rules, &states.choose(100, 3));
+        let mut n_dropped = 0;
+        for node in &generated.nodes {
+            let list = super::super::simplify::bound_variables(&node.feature.formula).into_iter().collect();
+            let whole = Feature { list, ..node.feature.clone() };
+            let trimmed = columns.trim(&whole).expect("it has values");
+            assert_eq!(Some(&trimmed), OneByOne(&mut columns).trim(&whole).as_ref());
+            assert_eq!(columns.without_each(&whole), OneByOne(&mut columns).without_each(&whole));
+            n_dropped += whole.list.len() - trimmed.list.len();
+        }
+        assert!(n_dropped > 50, "{n_dropped}");
     }
 }

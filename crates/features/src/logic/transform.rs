@@ -3,8 +3,6 @@
 //! Each takes a feature and gives others: simplified, with their lists of counted variables, not yet trimmed. They act on
 //! the conjuncts of the formula, never inside of negations or disjunctions.
 
-use std::collections::BTreeSet;
-
 use gdl::program::{Term, VarId};
 use gdl::symbol::keyword;
 
@@ -136,7 +134,7 @@ impl Context<'_> {
             }
         }
         let long = self.rules.n_state_atoms(&feature.formula) > self.limits.max_atoms;
-        let fits = self.rules.is_valid(&feature.formula) && !(long && components(&feature.formula).len() < 2);
+        let fits = self.rules.is_valid(&feature.formula) && !(long && feature.formula.components().len() < 2);
         fits.then(|| compact(&feature))
     }
 
@@ -171,32 +169,9 @@ pub fn compact(feature: &Feature) -> Feature {
     Feature { weight: feature.weight.map_variables(&mut |var| place(var).expect("it was listed")), list, formula }
 }
 
-/// The conjuncts, grouped so that groups have no variable in common, in the order of their first members.
-pub fn components(formula: &Formula) -> Vec<Vec<Formula>> {
-    let parts = formula.conjuncts();
-    let free = formula.free_variables();
-    let vars: Vec<BTreeSet<VarId>> =
-        parts.iter().map(|part| part.variables().into_iter().filter(|var| free.contains(var)).collect()).collect();
-    let mut group: Vec<usize> = (0..parts.len()).collect();
-    for one in 0..parts.len() {
-        for other in 0..one {
-            if group[one] != group[other] && !vars[one].is_disjoint(&vars[other]) {
-                let (from, to) = (group[one].max(group[other]), group[one].min(group[other]));
-                group.iter_mut().filter(|member| **member == from).for_each(|member| *member = to);
-            }
-        }
-    }
-    let mut roots = group.clone();
-    roots.sort_unstable();
-    roots.dedup();
-    let of =
-        |root: usize| parts.iter().zip(&group).filter(move |(_, group)| **group == root).map(|(part, _)| part.clone());
-    roots.into_iter().map(|root| of(root).collect()).collect()
-}
-
 /// Splits a conjunction whose parts have no variable in common.
 pub fn split_independent(context: &Context, feature: &Feature) -> Vec<Feature> {
-    let parts = components(&feature.formula);
+    let parts = feature.formula.components();
     if parts.len() < 2 {
         return Vec::new();
     }
@@ -238,10 +213,9 @@ pub fn remove_variable(context: &Context, feature: &Feature, values: &mut dyn Va
         return vec![Feature { list: Vec::new(), ..feature.clone() }];
     }
     let mut found: Vec<(Feature, Option<Vec<i32>>)> = Vec::new();
-    for removed in 0..feature.list.len() {
+    for (removed, own) in values.without_each(feature).into_iter().enumerate() {
         let mut child = feature.clone();
         child.list.remove(removed);
-        let own = values.values(&child);
         if own.is_none() || !found.iter().any(|(_, other)| *other == own) {
             found.push((child, own));
         }
@@ -345,28 +319,6 @@ pub fn regress(context: &Context, feature: &Feature) -> Vec<Feature> {
     found
 }
 
-/// Drops variables from the list, one after the other, as long as that changes no value. Returns the values, too.
-pub fn trim_variables(feature: &Feature, values: &mut dyn Values) -> Option<(Feature, Vec<i32>)> {
-    let own = values.values(feature)?;
-    let mut trimmed = feature.clone();
-    if own.iter().all(|&value| value == 0) {
-        trimmed.list.clear();
-        return Some((trimmed, own));
-    }
-    // What can't be dropped now can't be dropped later, either, so that once through the list is enough.
-    let mut at = 0;
-    while at < trimmed.list.len() {
-        let mut fewer = trimmed.clone();
-        fewer.list.remove(at);
-        if values.values(&fewer).as_ref() == Some(&own) {
-            trimmed = fewer;
-        } else {
-            at += 1;
-        }
-    }
-    Some((trimmed, own))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::canonical::canonical;
@@ -436,7 +388,7 @@ mod tests {
         let context = Context { rules: &rules, preimages: &preimages, limits: &Limits::THESIS };
         let roots: Vec<Feature> = rules.goals_and_ends().iter().filter_map(|goal| context.restored(goal)).collect();
         let root =
-            roots.into_iter().find(|root| components(&root.formula).len() == 9).expect("the goal names nine cells");
+            roots.into_iter().find(|root| root.formula.components().len() == 9).expect("the goal names nine cells");
         let parts = split_independent(&context, &root);
         assert_eq!(parts.len(), 9);
         assert!(parts.iter().all(|part| part.formula.conjuncts().len() == 1));
@@ -460,8 +412,9 @@ mod tests {
         let row = context.restored(&formula(&rules, "(row ?m x)")).expect("it may hold");
         assert_eq!(canonical(&found[0]), canonical(&row));
         assert_eq!(row.list.len(), 1);
-        let (row, _) = trim_variables(&row, &mut states).expect("it has values");
-        assert!(row.list.is_empty());
+        let trimmed = states.trim(&row).expect("it has values");
+        assert!(trimmed.list.is_empty());
+        let row = Feature { list: trimmed.list, ..row };
         // Its third atom one move back: a threat and the turn, which are split at once.
         let threats = regress(&context, &row);
         assert_eq!(threats.len(), 3);

@@ -8,7 +8,7 @@ use gdl::symbol::keyword;
 
 use super::domain::Domains;
 use super::simplify::bound_variables;
-use super::transform::{Context, compact, components};
+use super::transform::{Context, compact};
 use super::unify::{Substitution, first_free};
 use crate::feature::{Feature, Weight};
 use crate::formula::{Atom, Formula};
@@ -177,7 +177,7 @@ pub fn specialize(domains: &Domains, feature: &Feature) -> Vec<Feature> {
 
 /// Sums instead of counts: the places of a variable's values in their order, or one value against another.
 pub fn weigh(domains: &Domains, feature: &Feature) -> Vec<Feature> {
-    if feature.weight != Weight::One || components(&feature.formula).len() > 1 {
+    if feature.weight != Weight::One || feature.formula.components().len() > 1 {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -218,7 +218,7 @@ pub fn with_turn(domains: &Domains, feature: &Feature) -> Vec<Feature> {
 
 /// The independent parts of a feature, each also with the conjunct that says whose turn it is.
 pub fn parts_with_turn(context: &Context, domains: &Domains, feature: &Feature) -> Vec<Feature> {
-    let groups = components(&feature.formula);
+    let groups = feature.formula.components();
     let is_turn = |group: &[Formula]| matches!(group, [part] if domains.turns.contains(part));
     let mut found = Vec::new();
     for turn in groups.iter().filter(|group| is_turn(group)) {

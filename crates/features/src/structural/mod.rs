@@ -22,6 +22,7 @@ use insight::structure::board::{Board, Marker, MarkerName};
 use insight::universe::Universe;
 use rustc_hash::FxHashSet;
 
+use crate::columns;
 use crate::feature::{Axis, Feature, Metric, Weight};
 use crate::formula::{Atom, Formula};
 use crate::game::Game;
@@ -96,13 +97,7 @@ pub fn propose(game: &Game, budget: &Budget) -> Proposals {
 
 /// A term of a universe as a term of the rules.
 pub fn term(universe: &Universe, id: TermId) -> Term {
-    let args = universe.terms.args(id);
-    let name = universe.terms.name(id);
-    if args.is_empty() {
-        Term::Const(name)
-    } else {
-        Term::Func(name, args.iter().map(|&arg| term(universe, arg)).collect())
-    }
+    columns::term(&universe.terms, id)
 }
 
 /// The term of a family with these arguments.
