@@ -3,7 +3,9 @@ use machine::scalar::{self, Scalar};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
+use super::lines::for_each_joint;
 use super::*;
+use crate::equilibrium;
 use crate::testing::{network, of_rules};
 
 fn player(game: &str) -> AlphaBeta<Scalar> {
