@@ -1,9 +1,11 @@
 //! Fits Buro's pattern tables to millions of positions of Othello and says what that takes:
-//! `cargo run --release -p learn --example glem -- [--positions N] [--stages N] [--methods cg,buro,lbfgs,adam] [--json] ...`
+//! `cargo run --release -p learn --example glem -- [--positions N] [--stages N] [--methods buro,cg,lbfgs,adam]
+//! [--iterations N] [--ridges N,...] [--seed N] [--threads N] [--json]`
 //!
 //! The game is played by itself first at random, then with what was learned from that, and then once more; positions are
 //! labelled with the difference of pieces at the end. One match in 20 is held out, without the positions that occur in
-//! training, up to symmetry.
+//! training, up to symmetry. Methods without a ridge end when their error in training is that of Buro's method, if that ran
+//! before; those with a ridge when the error of positions held out grows.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
@@ -14,6 +16,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use features::pattern::table;
+use learn::fit::quantize::quantize;
 use learn::fit::{self, Design, Fit, Method, Objective, Progress, Ridge, Rows, Settings, Stage, Staged, Tables};
 use positions::{Model, Patterns, Positions};
 
@@ -23,7 +26,7 @@ struct Options {
     stages: usize,
     methods: Vec<String>,
     iterations: usize,
-    ridge: f64,
+    ridges: Vec<f64>,
     momentum: f64,
     seed: u64,
     threads: usize,
@@ -36,9 +39,9 @@ impl Options {
             rules: concat!(env!("CARGO_MANIFEST_DIR"), "/../../games/othello/rules.kif").into(),
             positions: 11_000_000,
             stages: 13,
-            methods: vec!["cg".into(), "buro".into()],
+            methods: vec!["buro".into(), "cg".into()],
             iterations: 250,
-            ridge: 3.0,
+            ridges: vec![0.0, 100.0],
             momentum: 0.0,
             seed: 1,
             threads: 2,
@@ -54,7 +57,7 @@ impl Options {
                 "--stages" => options.stages = number(value()) as usize,
                 "--methods" => options.methods = value().split(',').map(String::from).collect(),
                 "--iterations" => options.iterations = number(value()) as usize,
-                "--ridge" => options.ridge = number(value()),
+                "--ridges" => options.ridges = value().split(',').map(|text| number(text.into())).collect(),
                 "--momentum" => options.momentum = number(value()),
                 "--seed" => options.seed = number(value()) as u64,
                 "--threads" => options.threads = number(value()) as usize,
@@ -82,6 +85,12 @@ impl Clock {
         let fields = told.rsplit(") ").next().unwrap_or_default().split_whitespace().skip(11).take(2);
         let cpu = fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0;
         Time { wall: self.0.elapsed().as_secs_f64(), cpu }
+    }
+}
+
+impl Time {
+    fn json(self) -> String {
+        format!("{{\"wall\":{:.2},\"cpu\":{:.2}}}", self.wall, self.cpu)
     }
 }
 
@@ -129,7 +138,7 @@ fn main() {
         if round < 2 {
             let table = table(&patterns, &positions, 4, options.threads);
             let settings = Settings { iterations: 20, ridge: Ridge::Same(10.0), ..least_squares(&options) };
-            let fitted = run(&table, &settings, &mut |_| {});
+            let fitted = run(&table, &settings, &mut |_| true);
             eprintln!("round {round}: {} positions, {}", positions.len(), errors(&fitted.at));
             model = Some(expand(&patterns, &table, &fitted));
         }
@@ -157,114 +166,184 @@ fn main() {
         peak_memory()
     );
     // Step 3. Fit in each way.
-    let mut runs: Vec<(String, Vec<(Progress, Time)>, Fit, Time)> = Vec::new();
+    let longest = patterns.instances.len();
+    let mut runs = Vec::new();
     for name in &options.methods {
-        let (method, iterations, patience) = match name.as_str() {
-            "cg" => (Method::ConjugateGradients, 100, 3),
-            "lbfgs" => (Method::Lbfgs { memory: 8 }, 100, 3),
-            "buro" => (Method::Normalized { rate: None, momentum: options.momentum }, options.iterations, 0),
-            _ => panic!("{name} is no method: cg, lbfgs, buro"),
-        };
-        let ridge = Ridge::Same(if name == "buro" { 0.0 } else { options.ridge });
-        let settings = Settings { method, iterations, patience, ridge, ..least_squares(&options) };
-        let start = clock.read();
-        let mut steps = Vec::new();
-        let fitted = run(&table, &settings, &mut |progress| {
-            let time = clock.read() - start;
-            if progress.iteration < 10 || progress.iteration % 10 == 0 {
-                eprintln!(
-                    "{name} {}: {}; {:.1} s ({:.1} s)",
-                    progress.iteration,
-                    errors(progress),
-                    time.wall,
-                    time.cpu
-                );
-            }
-            steps.push((*progress, time));
-        });
-        runs.push((name.clone(), steps, fitted, clock.read() - start));
-    }
-    // Step 4. Tell.
-    if options.json {
-        let number = |time: Time| format!("{{\"wall\":{:.2},\"cpu\":{:.2}}}", time.wall, time.cpu);
-        let run = |(name, steps, fitted, time): &(String, Vec<(Progress, Time)>, Fit, Time)| {
-            let step = |(progress, time): &(Progress, Time)| {
-                format!(
-                    "[{},{:.5},{:.5},{:.2},{:.2}]",
-                    progress.iteration,
-                    progress.training.sqrt(),
-                    progress.held_out.unwrap_or(f64::NAN).sqrt(),
-                    time.wall,
-                    time.cpu
-                )
-            };
-            let steps: Vec<String> = steps.iter().map(step).collect();
-            format!(
-                "{{\"method\":\"{name}\",\"stop\":\"{}\",\"passes\":{},\"time\":{},\"best\":{},\"steps\":[{}]}}",
-                fitted.stop,
-                fitted.passes,
-                number(*time),
-                fitted.at.iteration,
-                steps.join(",")
-            )
-        };
-        let runs: Vec<String> = runs.iter().map(run).collect();
-        println!(
-            "{{\"positions\":{},\"held_out\":{n_held_out},\"weights\":{},\"entries\":{},\"threads\":{},\"played\":{},\
-             \"looked_up\":{},\"peak_mb\":{:.0},\"runs\":[{}]}}",
-            table.targets.len(),
-            table.design.n_columns(),
-            table.targets.len() * patterns.instances.len(),
-            options.threads,
-            number(played),
-            number(looked_up),
-            peak_memory(),
-            runs.join(",")
-        );
-        return;
-    }
-    println!("| method | iteration | error in training | error held out | seconds | processor seconds |");
-    println!("|---|---|---|---|---|---|");
-    let goal = runs.iter().find(|(name, ..)| name == "buro").and_then(|(_, steps, ..)| steps.last()?.0.held_out);
-    for (name, steps, fitted, _) in &runs {
-        let equal = steps.iter().position(|(progress, _)| goal.is_some() && progress.held_out <= goal);
-        for (at, (progress, time)) in steps.iter().enumerate() {
-            let is_shown = [1, 10, 30, 100].contains(&at) && name == "buro" || at + 1 == steps.len();
-            if is_shown || Some(at) == equal || at == fitted.at.iteration {
-                println!(
-                    "| {name} | {at} | {:.3} | {:.3} | {:.1} | {:.1} |",
-                    progress.training.sqrt(),
-                    progress.held_out.unwrap_or(f64::NAN).sqrt(),
-                    time.wall,
-                    time.cpu
-                );
-            }
+        for &ridge in if name == BURO { &[0.0][..] } else { &options.ridges[..] } {
+            runs.push(Run::new(&table, &options, name, ridge, longest, &runs, &clock));
         }
     }
-    println!(
-        "\n{} positions ({n_held_out} held out), {} weights; played in {:.0} s ({:.0} s of processor time), looked up in \
-         {:.0} s ({:.0} s); at most {:.0} MB",
-        table.targets.len(),
-        table.design.n_columns(),
-        played.wall,
-        played.cpu,
-        looked_up.wall,
-        looked_up.cpu,
-        peak_memory()
-    );
+    let report = Report { n_held_out, played, looked_up, runs, peak: peak_memory() };
+    if options.json {
+        report.tell_json(&table, options.threads);
+    } else {
+        report.tell_table(&table);
+    }
+}
+
+/// What came of it all.
+struct Report {
+    n_held_out: usize,
+    played: Time,
+    looked_up: Time,
+    runs: Vec<Run>,
+    /// The largest memory, in MB.
+    peak: f64,
+}
+
+/// One way of fitting.
+struct Run {
+    name: String,
+    steps: Vec<Step>,
+    fit: Fit,
+    time: Time,
+    /// By which part of itself the loss grows with 16-bit weights.
+    rounding: f64,
+}
+
+struct Step {
+    progress: Progress,
+    time: Time,
+}
+
+impl Step {
+    fn training(&self) -> f64 {
+        self.progress.training.sqrt()
+    }
+
+    fn held_out(&self) -> f64 {
+        self.progress.held_out.unwrap_or(f64::NAN).sqrt()
+    }
+}
+
+const BURO: &str = "buro";
+
+impl Run {
+    fn new(
+        table: &Table,
+        options: &Options,
+        name: &str,
+        ridge: f64,
+        longest: usize,
+        before: &[Run],
+        clock: &Clock,
+    ) -> Run {
+        let (method, iterations) = match name {
+            "cg" => (Method::ConjugateGradients, 100),
+            "lbfgs" => (Method::Lbfgs { memory: 8 }, 100),
+            "adam" => (Method::Adam { rate: 0.02, batch: 8_192, seed: 1 }, 10),
+            BURO => (Method::Normalized { rate: None, momentum: options.momentum }, options.iterations),
+            _ => panic!("{name} is no method: buro, cg, lbfgs, adam"),
+        };
+        let patience = if ridge > 0.0 { 3 } else { 0 };
+        let settings = Settings { method, iterations, patience, ridge: Ridge::Same(ridge), ..least_squares(options) };
+        let buro = before.iter().find(|run| run.name == BURO).and_then(|run| run.steps.last());
+        let goal = buro.filter(|_| ridge == 0.0).map_or(0.0, |step| step.progress.training);
+        let name = if ridge > 0.0 { format!("{name}, ridge {ridge}") } else { name.into() };
+        let start = clock.read();
+        let mut steps = Vec::new();
+        let fit = run(table, &settings, &mut |progress| {
+            let time = clock.read() - start;
+            if progress.iteration < 10 || progress.iteration % 10 == 0 {
+                let Time { wall, cpu } = time;
+                eprintln!("{name} {}: {}; {wall:.1} s ({cpu:.1} s)", progress.iteration, errors(progress));
+            }
+            steps.push(Step { progress: *progress, time });
+            progress.training > goal
+        });
+        let time = clock.read() - start;
+        let longest = longest as f64;
+        let rounded = quantize(&table.rows(), settings.objective, &fit.weights, longest, options.threads);
+        let rounded = rounded.unwrap_or_else(|error| panic!("{error}"));
+        assert!(rounded.is_safe(longest), "sums fit into 32 bits");
+        let (stop, change) = (fit.stop, 100.0 * rounded.change());
+        eprintln!("{name}: {stop}; with 16-bit weights the loss of positions held out changes by {change:.5} %");
+        Run { name, steps, fit, time, rounding: rounded.change() }
+    }
+
+    /// The least error of positions held out.
+    fn best(&self) -> f64 {
+        self.steps.iter().map(Step::held_out).fold(f64::INFINITY, f64::min)
+    }
+
+    fn json(&self) -> String {
+        let step = |step: &Step| {
+            let Time { wall, cpu } = step.time;
+            format!("[{},{:.5},{:.5},{wall:.2},{cpu:.2}]", step.progress.iteration, step.training(), step.held_out())
+        };
+        let steps: Vec<String> = self.steps.iter().map(step).collect();
+        format!(
+            "{{\"method\":\"{}\",\"stop\":\"{}\",\"passes\":{},\"time\":{},\"rounding\":{:.8},\"steps\":[{}]}}",
+            self.name,
+            self.fit.stop,
+            self.fit.passes,
+            self.time.json(),
+            self.rounding,
+            steps.join(",")
+        )
+    }
+}
+
+impl Report {
+    fn tell_json(&self, table: &Table, threads: usize) {
+        let runs: Vec<String> = self.runs.iter().map(Run::json).collect();
+        println!(
+            "{{\"positions\":{},\"held_out\":{},\"weights\":{},\"threads\":{threads},\"played\":{},\"looked_up\":{},\
+             \"peak_mb\":{:.0},\"runs\":[{}]}}",
+            table.targets.len(),
+            self.n_held_out,
+            table.design.n_columns(),
+            self.played.json(),
+            self.looked_up.json(),
+            self.peak,
+            runs.join(",")
+        );
+    }
+
+    /// Some iterations of each run: the last one, the best one, and the first one as good as the best of Buro's.
+    fn tell_table(&self, table: &Table) {
+        println!("| method | iteration | error in training | error held out | seconds | processor seconds |");
+        println!("|---|---|---|---|---|---|");
+        let goal = self.runs.iter().find(|run| run.name == BURO).map_or(0.0, Run::best);
+        for run in &self.runs {
+            let equal = run.steps.iter().position(|step| step.held_out() <= goal);
+            for (at, step) in run.steps.iter().enumerate() {
+                let is_shown = [1, 10, 30, 100].contains(&at) && run.name == BURO || at + 1 == run.steps.len();
+                if is_shown || Some(at) == equal || step.held_out() == run.best() {
+                    let (training, held_out, Time { wall, cpu }) = (step.training(), step.held_out(), step.time);
+                    println!("| {} | {at} | {training:.3} | {held_out:.3} | {wall:.1} | {cpu:.1} |", run.name);
+                }
+            }
+        }
+        println!(
+            "\n{} positions ({} held out), {} weights; played in {:.0} s ({:.0} s of processor time), looked up in {:.0} s \
+             ({:.0} s); at most {:.0} MB",
+            table.targets.len(),
+            self.n_held_out,
+            table.design.n_columns(),
+            self.played.wall,
+            self.played.cpu,
+            self.looked_up.wall,
+            self.looked_up.cpu,
+            self.peak
+        );
+    }
 }
 
 fn least_squares(options: &Options) -> Settings {
     Settings { objective: Objective::LEAST_SQUARES, threads: options.threads, ..Settings::default() }
 }
 
-fn run(table: &Table, settings: &Settings, tell: &mut dyn FnMut(&Progress)) -> Fit {
-    let rows = Rows { weights: &table.weights, held_out: &table.held_out, ..Rows::new(&table.design, &table.targets) };
-    let mut progress = |progress: &Progress| {
-        tell(progress);
-        ControlFlow::Continue(())
-    };
-    fit::fit(rows, settings, &mut progress).unwrap_or_else(|error| panic!("{error}"))
+impl Table {
+    fn rows(&self) -> Rows<'_, Staged<Tables<u16>>> {
+        Rows { weights: &self.weights, held_out: &self.held_out, ..Rows::new(&self.design, &self.targets) }
+    }
+}
+
+fn run(table: &Table, settings: &Settings, tell: &mut dyn FnMut(&Progress) -> bool) -> Fit {
+    let mut progress =
+        |progress: &Progress| if tell(progress) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    fit::fit(table.rows(), settings, &mut progress).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn errors(progress: &Progress) -> String {
@@ -291,7 +370,7 @@ fn table(patterns: &Patterns, positions: &Positions, n_stages: usize, threads: u
             give(patterns.indexer.indices(&indices));
         }
     });
-    let held_out: Vec<bool> = order.iter().map(|&at| positions.matches[at as usize] % 20 == 0).collect();
+    let held_out: Vec<bool> = order.iter().map(|&at| positions.matches[at as usize].is_multiple_of(20)).collect();
     // The slots of a position and those of its images are the same; so is this sum.
     let key = |row: usize| {
         let mut sum = 0u64;

@@ -129,7 +129,7 @@ impl Patterns {
                 for lane in (0..LANES).filter(|&lane| over.get(lane)) {
                     let goals = self.game.circuit.network.goals.iter();
                     let own = goals.filter(|&&(role, _, wire)| role == 0 && lanes.lanes_where(wire).get(lane));
-                    let own: i64 = own.map(|&(_, value, _)| i64::from(value)).sum();
+                    let own: i64 = own.map(|&(_, value, _)| value).sum();
                     with += (own - 50).signum() * i64::from(self.difference(&lanes.store(lane))).signum();
                 }
                 lanes.reset(over);

@@ -532,3 +532,65 @@ impl<D: Design> Design for &D {
         (**self).add(row, times, to, first);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// `dot` and `add` say what `visit` says, wherever the vector begins.
+    fn check(design: &impl Design) {
+        let weights: Vec<f64> = (0..design.n_columns()).map(|column| (column as f64 + 1.0).sin()).collect();
+        for row in 0..design.n_rows() {
+            let mut entries = Vec::new();
+            design.visit(row, |column, value| entries.push((column as usize, f64::from(value))));
+            let sum: f64 = entries.iter().map(|&(column, value)| value * weights[column]).sum();
+            assert!((design.dot(row, &weights) - sum).abs() < 1e-6 * (1.0 + sum.abs()));
+            let first = entries.iter().map(|&(column, _)| column).min().unwrap_or(0);
+            let mut expected = vec![0.0; design.n_columns() - first];
+            entries.iter().for_each(|&(column, value)| expected[column - first] += 1.5 * value);
+            let mut found = vec![0.0; design.n_columns() - first];
+            design.add(row, 1.5, &mut found, first);
+            assert!(expected.iter().zip(&found).all(|(one, other)| (one - other).abs() < 1e-6));
+        }
+    }
+
+    fn any_sparse(n_rows: usize) -> impl Strategy<Value = Sparse> {
+        let entry = (0u32..9, -2.0f32..2.0);
+        proptest::collection::vec(proptest::collection::vec(entry, 0..5), n_rows).prop_map(|rows| {
+            let mut sparse = Sparse::new(9);
+            sparse.push_columns([3, 3]);
+            rows.into_iter().for_each(|row| sparse.push(row));
+            sparse
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn designs_are_consistent(
+            sparse in any_sparse(11),
+            numbers in proptest::collection::vec(-50i16..50, 36),
+            stages in proptest::collection::vec(-1.0f32..5.0, 12),
+            rows in proptest::collection::vec(0u32..12, 0..20),
+        ) {
+            let dense = Dense::new(3, numbers).scaled();
+            check(&sparse);
+            check(&dense);
+            let joined = Join(Constant { n_rows: 12 }, Join(&sparse, dense));
+            check(&joined);
+            let stages: Vec<Stage> = stages.into_iter().map(|at| Stage::between(at, 4)).collect();
+            let staged = Staged::new(joined, 4, stages);
+            check(&staged);
+            check(&Picked { design: staged, rows });
+        }
+    }
+
+    #[test]
+    fn stages_lie_between_their_neighbours() {
+        assert_eq!(Stage::between(0.25, 3), Stage { stage: 0, onward: 0.25 });
+        assert_eq!(Stage::between(2.0, 3), Stage { stage: 1, onward: 1.0 });
+        assert_eq!(Stage::between(7.0, 3), Stage { stage: 1, onward: 1.0 });
+        assert_eq!(Stage::between(7.0, 1), Stage::at(0));
+    }
+}
