@@ -112,8 +112,8 @@ mod tests {
         let states: Vec<(usize, Box<[u64]>)> = which.lanes().map(|lane| (lane, from.store(lane))).collect();
         let views: Vec<(usize, &[u64])> = states.iter().map(|(lane, state)| (*lane, &state[..])).collect();
         to.load_some(&views);
-        for lane in 0..LANES {
-            let expected = if which.get(lane) { from.store(lane) } else { before[lane].clone() };
+        for (lane, before) in before.into_iter().enumerate() {
+            let expected = if which.get(lane) { from.store(lane) } else { before };
             assert_eq!(to.store(lane), expected);
         }
         let mut stored = vec![7];

@@ -3,7 +3,9 @@ use machine::scalar::{self, Scalar};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
+use super::lines::for_each_joint;
 use super::*;
+use crate::equilibrium;
 use crate::testing::{network, of_rules};
 
 fn player(game: &str) -> AlphaBeta<Scalar> {
@@ -45,7 +47,11 @@ fn minimax(machine: &mut Scalar, role: RoleId, known: &mut FxHashMap<u128, i64>)
 
 /// In states after a few random moves, the search finds the value that looking at everything finds.
 fn agrees(game: &str, n_states: usize, plies: std::ops::Range<usize>, nodes: u64) {
-    let mut player = player(game);
+    agrees_on(game, player(game), n_states, plies, nodes);
+}
+
+fn agrees_on(game: &str, player: AlphaBeta<Scalar>, n_states: usize, plies: std::ops::Range<usize>, nodes: u64) {
+    let mut player = player;
     let mut machine = Scalar::new(player.position.compiled().clone());
     let n_roles = player.nature.range.len() as u32;
     let mut random = Pcg64Mcg::seed_from_u64(9);
@@ -92,6 +98,38 @@ fn equals_minimax_on_small_games() {
     agrees("connect-3-4x4", 10, 5..10, 1_000_000);
     agrees("minichess-3x3", 10, 0..6, 2_000_000);
     agrees("minichess", 5, 0..4, 2_000_000);
+}
+
+/// One role chases the other along a path and loses when the time is up. The search leaves the counter out of its keys while it
+/// can't matter, and is right about the last moves all the same.
+#[test]
+fn equals_minimax_where_steps_are_counted() {
+    for (limit, length) in [(4, 6), (9, 6), (24, 5), (40, 7), (60, 4)] {
+        let count = |name: &str, n: usize| -> String { (1..=n).map(|i| format!("({name} {} {i})", i - 1)).collect() };
+        let rules = format!(
+            "(role hunter) (role prey) {} {} (init (step 0)) (init (turn hunter)) (init (at hunter 0))
+            (init (at prey {})) (<= (other hunter prey)) (<= (other prey hunter))
+            (<= (near ?x ?y) (path ?x ?y)) (<= (near ?x ?y) (path ?y ?x))
+            (<= (legal ?r (go ?y)) (true (turn ?r)) (true (at ?r ?x)) (near ?x ?y))
+            (<= (legal hunter stay) (true (turn hunter)))
+            (<= (legal ?r wait) (true (turn ?q)) (other ?q ?r))
+            (<= (next (at ?r ?y)) (does ?r (go ?y)))
+            (<= (next (at ?r ?x)) (true (at ?r ?x)) (does ?r wait))
+            (<= (next (at ?r ?x)) (true (at ?r ?x)) (does ?r stay))
+            (<= (next (turn ?r)) (true (turn ?q)) (other ?q ?r))
+            (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+            (<= caught (true (at hunter ?x)) (true (at prey ?x)))
+            (<= terminal caught) (<= terminal (true (step {limit})))
+            (<= (goal hunter 100) caught) (<= (goal hunter 0) (not caught))
+            (<= (goal prey 0) caught) (<= (goal prey 100) (not caught))",
+            count("succ", limit),
+            count("path", length - 1),
+            length - 1
+        );
+        let player = of_network(of_rules(rules.as_bytes()));
+        assert_eq!(player.nature.counters.fluents.len(), limit + 1, "step {limit}");
+        agrees_on("hunt", player, 30, 0..limit.min(30), 1_000_000);
+    }
 }
 
 /// Three roles, all of them against one; and moves at the same time.

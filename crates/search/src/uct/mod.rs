@@ -50,7 +50,7 @@ impl Default for Settings {
             cap: 1000,
             width: (16, LANES),
             share: 2,
-            bytes: 1 << 30,
+            bytes: 1 << 29,
             reuse: true,
         }
     }
