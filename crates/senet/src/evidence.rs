@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use arena::Store;
-use arena::store::PositionsKey;
+use arena::store::Key;
 use features::game::Game;
 use features::positions::{self, Positions, StopReason, collect};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -76,8 +76,7 @@ pub(crate) fn positions(
         })?;
         return Ok(Played { positions, reused: true, stopped: None });
     }
-    let key =
-        PositionsKey { game: of, seed: settings.seed, settings: hash(&format!("{} {settings:?}", positions::VERSION)) };
+    let key = Key { game: of, seed: settings.seed, settings: hash(&format!("{} {settings:?}", positions::VERSION)) };
     if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
         match usable(&bytes) {
             Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),

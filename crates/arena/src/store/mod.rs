@@ -15,8 +15,8 @@ use std::{env, fmt, fs};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-pub use models::{CourseKey, ModelEntry};
-pub use positions::{Kept, PositionsKey};
+pub use models::ModelEntry;
+pub use positions::{Kept, Key};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);

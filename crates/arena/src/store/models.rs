@@ -1,20 +1,9 @@
-//! Courses of learning that are under way, and what was learned. Each is a file, and a row of the database says which one.
+//! What was learned. Each model is a file, and a row of the database says which one.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::files::{self, Unnamed};
 use super::{Store, StoreError, bytes, number};
-
-/// What a course of learning is known by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CourseKey {
-    /// The game's fingerprint.
-    pub game: u128,
-    /// The seed.
-    pub seed: u64,
-    /// A hash of everything else that the course depends on.
-    pub settings: u64,
-}
 
 /// A model in the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,46 +22,6 @@ pub struct ModelEntry {
 }
 
 impl Store {
-    /// Keeps how far a course is, in place of what was kept before. A memory that ends with the process keeps nothing, and
-    /// nothing is kept of a game that is not remembered.
-    pub fn keep_course(&mut self, key: CourseKey, content: &[u8], kept_at: i64) -> Result<(), StoreError> {
-        let Some(folder) = self.folder.clone() else { return Ok(()) };
-        let file = Unnamed::write(&folder, key.game, ".course", content)?;
-        let transaction = self.write()?;
-        if !super::is_known(&transaction, key.game)? {
-            file.discard();
-            return Ok(());
-        }
-        let name = file.name(&transaction)?;
-        transaction.execute(
-            "INSERT OR REPLACE INTO courses (game, seed, settings, file, kept_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed(), name, kept_at],
-        )?;
-        files::sweep(&transaction, &folder)?;
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// How far a course is; `None` if nothing is kept of it, or its file is gone.
-    pub fn course(&self, key: CourseKey) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(folder) = &self.folder else { return Ok(None) };
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT file FROM courses WHERE game = ?1 AND seed = ?2 AND settings = ?3")?;
-        let keys = params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed()];
-        let Some(file) = statement.query_row(keys, |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
-        files::read(folder, &file)
-    }
-
-    /// Forgets a course.
-    pub fn end_course(&mut self, key: CourseKey) -> Result<(), StoreError> {
-        self.connection.execute(
-            "DELETE FROM courses WHERE game = ?1 AND seed = ?2 AND settings = ?3",
-            params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed()],
-        )?;
-        self.sweep_files()
-    }
-
     /// Keeps a model of a game that is remembered; its number, or `None` where nothing can be kept.
     pub fn keep_model(
         &mut self,

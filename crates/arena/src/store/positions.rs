@@ -1,13 +1,14 @@
-//! Positions of played matches. Each set is a file, and a row of the database says which one.
+//! Positions of played matches, and courses of learning that are under way. Each is a file, and a row of the database says which
+//! one.
 
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::files::{self, Unnamed};
 use super::{Store, StoreError, bytes, number};
 
-/// What a set of positions is known by.
+/// What a set of positions or a course is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PositionsKey {
+pub struct Key {
     /// The game's fingerprint.
     pub game: u128,
     /// The seed of the matches.
@@ -16,11 +17,16 @@ pub struct PositionsKey {
     pub settings: u64,
 }
 
+/// What is kept under a key: the table, and the end of a file's name.
+type What = (&'static str, &'static str);
+const POSITIONS: What = ("positions", ".positions");
+const COURSE: What = ("courses", ".course");
+
 /// A set of positions in the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// What it is known by.
-    pub key: PositionsKey,
+    pub key: Key,
     /// How many positions there are.
     pub n_positions: u64,
     /// When they were played, in seconds since 1970.
@@ -34,13 +40,39 @@ impl Store {
     /// process keeps none, and a game that is not remembered has none.
     pub fn keep_positions(
         &mut self,
-        key: PositionsKey,
+        key: Key,
+        n_positions: u64,
+        content: &[u8],
+        kept_at: i64,
+    ) -> Result<(), StoreError> {
+        self.keep(POSITIONS, key, n_positions, content, kept_at)
+    }
+
+    /// The bytes of kept positions; `None` if there are none, or their file is gone.
+    pub fn positions(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+        self.content(POSITIONS, key)
+    }
+
+    /// Keeps how far a course is, with so many positions, in place of what was kept before.
+    pub fn keep_course(&mut self, key: Key, n_positions: u64, content: &[u8], kept_at: i64) -> Result<(), StoreError> {
+        self.keep(COURSE, key, n_positions, content, kept_at)
+    }
+
+    /// How far a course is; `None` if nothing is kept of it, or its file is gone.
+    pub fn course(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+        self.content(COURSE, key)
+    }
+
+    fn keep(
+        &mut self,
+        (table, end): What,
+        key: Key,
         n_positions: u64,
         content: &[u8],
         kept_at: i64,
     ) -> Result<(), StoreError> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
-        let file = Unnamed::write(&folder, key.game, ".positions", content)?;
+        let file = Unnamed::write(&folder, key.game, end, content)?;
         let transaction = self.write()?;
         if !super::is_known(&transaction, key.game)? {
             file.discard();
@@ -48,8 +80,10 @@ impl Store {
         }
         let name = file.name(&transaction)?;
         transaction.execute(
-            "INSERT OR REPLACE INTO positions (game, seed, settings, file, n_positions, kept_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            &format!(
+                "INSERT OR REPLACE INTO {table} (game, seed, settings, file, n_positions, kept_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+            ),
             params![
                 bytes(key.game),
                 key.seed.cast_signed(),
@@ -64,12 +98,10 @@ impl Store {
         Ok(())
     }
 
-    /// The bytes of kept positions; `None` if there are none, or their file is gone.
-    pub fn positions(&self, key: PositionsKey) -> Result<Option<Vec<u8>>, StoreError> {
+    fn content(&self, (table, _): What, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(folder) = &self.folder else { return Ok(None) };
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT file FROM positions WHERE game = ?1 AND seed = ?2 AND settings = ?3")?;
+        let query = format!("SELECT file FROM {table} WHERE game = ?1 AND seed = ?2 AND settings = ?3");
+        let mut statement = self.connection.prepare_cached(&query)?;
         let keys = params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed()];
         let Some(file) = statement.query_row(keys, |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
         files::read(folder, &file)
@@ -85,7 +117,7 @@ impl Store {
 }
 
 fn kept(row: &Row) -> Result<Kept, StoreError> {
-    let key = PositionsKey {
+    let key = Key {
         game: number(&row.get::<_, Vec<u8>>(0)?)?,
         seed: row.get::<_, i64>(1)?.cast_unsigned(),
         settings: row.get::<_, i64>(2)?.cast_unsigned(),

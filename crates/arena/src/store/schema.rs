@@ -49,6 +49,7 @@ const MIGRATIONS: &[&str] = &[
         seed INTEGER NOT NULL,
         settings INTEGER NOT NULL,
         file TEXT NOT NULL,
+        n_positions INTEGER NOT NULL,
         kept_at INTEGER NOT NULL,
         PRIMARY KEY (game, seed, settings)
     ) WITHOUT ROWID;

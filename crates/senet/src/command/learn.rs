@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use arena::Store;
-use arena::store::CourseKey;
+use arena::store::Key;
 use clap::Args;
 use features::construct::{self, construct};
 use features::game::Game;
@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let game = Arc::new(game);
     let mut memory = remember(&rules, arguments.store.clone())?;
     let settings = course::Settings { seed: arguments.seed, ..course::Settings::default() };
-    let key = CourseKey {
+    let key = Key {
         game: form.fingerprint.0,
         seed: arguments.seed,
         settings: evidence::hash(&format!("{settings:?} {}", positions::VERSION)),
@@ -163,11 +163,11 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
             break;
         }
         if kept_at.elapsed() >= KEEP_EVERY {
-            memory.keep_course(key, &course.checkpoint().to_bytes(), memory::now())?;
+            keep(&mut memory, key, &course)?;
             kept_at = Instant::now();
         }
     }
-    memory.keep_course(key, &course.checkpoint().to_bytes(), memory::now())?;
+    keep(&mut memory, key, &course)?;
     // Step 3. What it is worth.
     let model = course.model().clone();
     let scores = if arguments.no_measure {
@@ -198,6 +198,11 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
         print(&report, &mut out)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn keep(memory: &mut Store, key: Key, course: &Course) -> anyhow::Result<()> {
+    let kept = course.checkpoint();
+    Ok(memory.keep_course(key, kept.examples.len() as u64, &kept.to_bytes(), memory::now())?)
 }
 
 fn with_threads(settings: course::Settings, threads: usize) -> course::Settings {
