@@ -235,17 +235,21 @@ fn lost_and_abandoned_files_do_no_harm() {
 }
 
 #[test]
-fn a_memory_of_the_first_version_gets_its_new_table() {
-    let folder = Folder::new("older");
-    let path = folder.0.join("memory.db");
-    drop(Store::open(&path).expect("made"));
-    let older = Connection::open(&path).expect("opened");
-    older.execute_batch("DROP TABLE positions; PRAGMA user_version = 1").expect("changed");
-    drop(older);
-    let mut store = Store::open(&path).expect("brought up to date");
-    store.remember(&example(1)).expect("written");
-    store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
-    assert_eq!(store.kept().expect("read").len(), 1);
+fn a_memory_of_an_older_version_gets_its_new_tables() {
+    for (version, newer) in [(1, "DROP TABLE positions; "), (2, "")] {
+        let folder = Folder::new(&format!("older-{version}"));
+        let path = folder.0.join("memory.db");
+        drop(Store::open(&path).expect("made"));
+        let older = Connection::open(&path).expect("opened");
+        let change = format!("{newer}DROP TABLE courses; DROP TABLE models; PRAGMA user_version = {version}");
+        older.execute_batch(&change).expect("changed");
+        drop(older);
+        let mut store = Store::open(&path).expect("brought up to date");
+        store.remember(&example(1)).expect("written");
+        store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
+        store.keep_course(key(1, 1), 1, b"b", 7).expect("written");
+        assert_eq!((store.kept().expect("read").len(), store.models().expect("read").len()), (1, 0));
+    }
 }
 
 #[test]
