@@ -138,6 +138,8 @@ fn one(
         for role in (0..n_roles as u32).map(RoleId) {
             legal.clear();
             machine.legal_moves(role, &mut legal);
+            // Their order depends on how the machine came here.
+            legal.sort_unstable();
             let by_chance = ply < opening || random.random::<f64>() < settings.chance;
             joint.push(match &legal[..] {
                 [] => return record,

@@ -211,8 +211,7 @@ mod tests {
     fn moved_stages_see_the_same() {
         let (game, stages) = stages("othello-6x6");
         let n = game.circuit.network.fluents.len() as u32;
-        let places: Vec<u32> = (0..n).map(|fluent| (fluent * 7 + 3) % n).collect();
-        assert_ne!(n % 7, 0, "the places are different");
+        let places: Vec<u32> = (0..n).rev().collect();
         let moved = stages.moved(&places);
         let initial = &game.circuit.network.initial;
         let held = || (0..n).filter(|&fluent| initial[fluent as usize]);
