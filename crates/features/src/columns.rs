@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use gdl::datalog::Terms;
 use gdl::program::{Relation, Term, VarId};
@@ -40,6 +41,7 @@ pub struct Columns {
     facts: FxHashMap<Relation, Facts>,
     pub(crate) tables: Vec<Table>,
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
+    by_list: FxHashMap<(Arc<Vec<Vec<Term>>>, Vec<Part>), usize>,
     /// How much work the last feature took, also if that was too much.
     pub work: u64,
     /// How often a conjunct was found to hold, once for each position: the work of going through positions one by one. It is
@@ -221,6 +223,7 @@ impl Columns {
             facts: FxHashMap::default(),
             tables: Vec::new(),
             by_shape: FxHashMap::default(),
+            by_list: FxHashMap::default(),
             work: 0,
             steps: 0,
             limit: WORK,
@@ -443,11 +446,15 @@ impl Columns {
             Formula::Member(terms, rows) => {
                 let (mut shape, mut values) = (Vec::new(), Vec::new());
                 terms.iter().for_each(|term| self.shape(term, &mut shape, &mut values));
+                let key = (rows.clone(), shape);
+                if let Some(&table) = self.by_list.get(&key) {
+                    return Some(Some((table, values)));
+                }
                 let rows: Vec<Vec<TermId>> =
                     rows.iter().map(|row| row.iter().map(|term| self.ground(term)).collect()).collect::<Option<_>>()?;
-                // A list is small and used by few features: its table is made again each time.
                 let facts = Facts { rows, bits: None };
-                self.tables.push(shaped(&self.terms, &facts, &shape, values.len(), self.words));
+                self.tables.push(shaped(&self.terms, &facts, &key.1, values.len(), self.words));
+                self.by_list.insert(key, self.tables.len() - 1);
                 Some(Some((self.tables.len() - 1, values)))
             }
             _ => Some(None),
@@ -997,7 +1004,6 @@ impl<'a> Search<'a> {
 mod tests {
     use super::*;
     use gdl::program::Program;
-    use std::sync::Arc;
 
     /// A database of rules without moves, and a state of it.
     fn board(text: &str) -> (Program, Columns) {

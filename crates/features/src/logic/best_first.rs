@@ -10,6 +10,8 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 
+use gdl::program::Term;
+use gdl::symbol::keyword;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::canonical::canonical;
@@ -22,6 +24,7 @@ use super::transform::{self, Context, Limits};
 use super::vary;
 use crate::columns::Columns;
 use crate::feature::{Feature, Weight};
+use crate::formula::Formula;
 use crate::game::{Game, Views};
 
 /// How much is tried.
@@ -243,7 +246,7 @@ fn expand(materials: &Materials, node: &Node) -> Vec<(&'static str, Feature)> {
         add("remove-conjunct", transform::remove_conjunct(context, feature));
         add("affirm", vary::affirm(context, feature));
         add("generalize", vary::generalize(context, feature));
-        if node.regressions < MAX_REGRESSIONS {
+        if node.regressions < MAX_REGRESSIONS && !names_any_fluent(feature) {
             add("regress-formula", transform::regress(context, feature));
         }
     }
@@ -256,6 +259,15 @@ fn expand(materials: &Materials, node: &Node) -> Vec<(&'static str, Feature)> {
         add("with-turn", vary::with_turn(domains, feature));
     }
     found
+}
+
+/// Whether a conjunct is about a fluent of whatever kind. One move back it would be about each kind in turn, and the list that
+/// says which fluents count would be no list of its variables any more.
+fn names_any_fluent(feature: &Feature) -> bool {
+    feature.formula.conjuncts().iter().any(|part| match part {
+        Formula::Atom(atom) => atom.name == keyword::TRUE && matches!(atom.args[..], [Term::Var(_)]),
+        _ => false,
+    })
 }
 
 /// Each counted variable left out, and all of them.
