@@ -159,9 +159,9 @@ mod tests {
                 let surprise = reward(goal) - start.value(state);
                 expected.iter_mut().zip(start.gradient(state)).for_each(|(sum, slope)| *sum += surprise * slope);
             }
-            for at in 0..3 {
-                let moved = (linear.weights[at] - start.weights[at]) / rates.alpha;
-                prop_assert!((moved - expected[at]).abs() < 1e-4, "{moved} is not {}", expected[at]);
+            for ((weight, before), expected) in linear.weights.iter().zip(&start.weights).zip(expected) {
+                let moved = (weight - before) / rates.alpha;
+                prop_assert!((moved - expected).abs() < 1e-4, "{moved} is not {expected}");
             }
         }
     }
