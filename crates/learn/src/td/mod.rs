@@ -1,9 +1,11 @@
 //! Learning while playing, from the difference between what was expected and what came next (Sutton 1988).
 //!
 //! [`update`] is the rule itself, on plain vectors. [`thesis`] is the feature construction thesis's way (Günther 2008): a vector
-//! of weights for each role, learned against a fixed opponent. [`sarsa`] learns a table without any features, and
+//! of weights for each role, learned against a fixed opponent. [`improved`] is our own: self-play against former selves, with the
+//! leaves of searches for positions. [`sarsa`] learns a table without any features, and
 //! [`transfer`] takes such a table over to a variant of the game (Kuhlmann 2010).
 
+pub mod improved;
 pub mod sarsa;
 pub mod thesis;
 pub mod transfer;
