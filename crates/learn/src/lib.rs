@@ -8,4 +8,5 @@ pub mod seat;
 pub mod self_play;
 pub mod sight;
 pub mod stage;
+pub mod td;
 pub mod teach;
