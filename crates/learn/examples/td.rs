@@ -1,7 +1,7 @@
 //! Learns a game by TD(λ) and shows how: the learning curve, and results against baselines with nothing learned or tried out.
 //!
 //! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--role R] [--seed S]
-//! [--alpha A] [--depth D]`, where the depth is that of searches in improved mode: in training and in the evaluation
+//! [--alpha A] [--gamma G] [--depth D]`, where the depth is that of searches in improved mode: in training and in the evaluation
 
 #![allow(clippy::print_stdout)]
 
@@ -32,6 +32,7 @@ struct Options {
     role: Option<u32>,
     seed: u64,
     alpha: Option<f64>,
+    gamma: f64,
     depth: u32,
 }
 
@@ -59,6 +60,7 @@ fn read_options() -> Options {
         role: None,
         seed: 1,
         alpha: None,
+        gamma: Rates::default().gamma,
         depth: 2,
     };
     while let Some(option) = args.next() {
@@ -71,6 +73,7 @@ fn read_options() -> Options {
             "--role" => options.role = Some(number()),
             "--seed" => options.seed = number().into(),
             "--alpha" => options.alpha = Some(value.parse().expect("a number")),
+            "--gamma" => options.gamma = value.parse().expect("a number"),
             "--depth" => options.depth = number(),
             _ => panic!("there is no option {option}"),
         }
@@ -93,7 +96,7 @@ fn as_in_the_thesis(options: &Options, game: Arc<Game>, positions: &Positions) {
     let sight = Arc::new(Sight::new(game.clone(), chosen, None, &Stages::default()).expect("a sight"));
     let defaults = thesis::Settings::default();
     let matches = options.matches.unwrap_or(defaults.matches);
-    let rates = Rates { alpha: options.alpha.unwrap_or(defaults.rates.alpha), ..defaults.rates };
+    let rates = Rates { alpha: options.alpha.unwrap_or(defaults.rates.alpha), gamma: options.gamma, ..defaults.rates };
     let settings = thesis::Settings { seed: options.seed, matches, evaluation: options.evaluation, rates, ..defaults };
     let compiled = Compiled::new(game.circuit.network.clone());
     let mut shares = Vec::new();
