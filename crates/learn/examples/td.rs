@@ -1,6 +1,7 @@
 //! Learns a game by TD(λ) and shows how: the learning curve, and results against baselines with nothing learned or tried out.
 //!
-//! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--role R] [--seed S]`
+//! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--role R] [--seed S]
+//! [--alpha A] [--gamma G] [--depth D]`, where the depth is that of searches in improved mode: in training and in the evaluation
 
 #![allow(clippy::print_stdout)]
 
@@ -15,12 +16,13 @@ use learn::seat::Seat;
 use learn::sight::{PatternSettings, Sight};
 use learn::stage::Stages;
 use learn::td::thesis::{Learner, share};
+use learn::td::update::Rates;
 use learn::td::{self, improved, thesis};
 use machine::RoleId;
 use machine::scalar::{Compiled, Scalar};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use search::{Greedy, Limit, Player, Random, match_play, statistics};
+use search::{AlphaBeta, Limit, Player, Random, alpha_beta, match_play, statistics};
 
 struct Options {
     game: String,
@@ -29,6 +31,9 @@ struct Options {
     evaluation: u32,
     role: Option<u32>,
     seed: u64,
+    alpha: Option<f64>,
+    gamma: f64,
+    depth: u32,
 }
 
 fn main() {
@@ -54,6 +59,9 @@ fn read_options() -> Options {
         evaluation: 400,
         role: None,
         seed: 1,
+        alpha: None,
+        gamma: Rates::default().gamma,
+        depth: 2,
     };
     while let Some(option) = args.next() {
         let value = args.next().expect("options have values");
@@ -64,6 +72,9 @@ fn read_options() -> Options {
             "--evaluation" => options.evaluation = number(),
             "--role" => options.role = Some(number()),
             "--seed" => options.seed = number().into(),
+            "--alpha" => options.alpha = Some(value.parse().expect("a number")),
+            "--gamma" => options.gamma = value.parse().expect("a number"),
+            "--depth" => options.depth = number(),
             _ => panic!("there is no option {option}"),
         }
     }
@@ -85,7 +96,8 @@ fn as_in_the_thesis(options: &Options, game: Arc<Game>, positions: &Positions) {
     let sight = Arc::new(Sight::new(game.clone(), chosen, None, &Stages::default()).expect("a sight"));
     let defaults = thesis::Settings::default();
     let matches = options.matches.unwrap_or(defaults.matches);
-    let settings = thesis::Settings { seed: options.seed, matches, evaluation: options.evaluation, ..defaults };
+    let rates = Rates { alpha: options.alpha.unwrap_or(defaults.rates.alpha), gamma: options.gamma, ..defaults.rates };
+    let settings = thesis::Settings { seed: options.seed, matches, evaluation: options.evaluation, rates, ..defaults };
     let compiled = Compiled::new(game.circuit.network.clone());
     let mut shares = Vec::new();
     for role in roles(&game, options).map(RoleId) {
@@ -136,7 +148,9 @@ fn by_itself(options: &Options, game: Arc<Game>, positions: &Positions) {
     let sum = if shared { Sum::Shared } else { Sum::Free };
     let defaults = improved::Settings::default();
     let matches = options.matches.unwrap_or(defaults.matches);
-    let settings = improved::Settings { seed: options.seed, matches, threads: 2, ..defaults };
+    let alpha = options.alpha.unwrap_or(defaults.alpha);
+    let settings =
+        improved::Settings { seed: options.seed, matches, alpha, depth: options.depth, threads: 2, ..defaults };
     let (start, step) = (Instant::now(), (matches / 10).max(1));
     let (mut surprise, mut n, mut former) = (0.0, 0.0, (0.0, 0));
     let zeros = Arc::new(improved::zeros(&Arc::new(sight), sum));
@@ -146,7 +160,7 @@ fn by_itself(options: &Options, game: Arc<Game>, positions: &Positions) {
         former = (former.0 + batch.against_former.0, former.1 + batch.against_former.1);
         if batch.n_matches / step > (batch.n_matches - 1).saturating_sub(settings.batch - 1) / step {
             let quick: Vec<String> = roles(&game, options)
-                .map(|role| format!("{:.1}", measure(model, RoleId(role), 100, "random").0))
+                .map(|role| format!("{:.1}", measure(model, RoleId(role), 100, "random", options.depth).0))
                 .collect();
             println!(
                 "{:5}: surprise {:.3}, {:.1} of {} against former selves, random {}, {:.1} s",
@@ -163,15 +177,15 @@ fn by_itself(options: &Options, game: Arc<Game>, positions: &Positions) {
     });
     for role in roles(&game, options).map(RoleId) {
         for other in ["fuzzy", "random"] {
-            let (_, results) = measure(&model, role, options.evaluation, other);
+            let (_, results) = measure(&model, role, options.evaluation, other, options.depth);
             let name = &game.circuit.network.roles[role.0 as usize];
             report(&format!("{name} against {other}"), &results, role, game.universe.roles.len());
         }
     }
 }
 
-/// Matches of the model's one-ply player against a baseline: its mean result, and all results.
-fn measure(model: &Arc<Model>, role: RoleId, matches: u32, other: &str) -> (f64, Vec<Vec<Option<i64>>>) {
+/// Matches of the model's player, which searches so deep, against a baseline: its mean result, and all results.
+fn measure(model: &Arc<Model>, role: RoleId, matches: u32, other: &str, depth: u32) -> (f64, Vec<Vec<Option<i64>>>) {
     let game = &model.sight.game;
     let compiled = Compiled::new(game.circuit.network.clone());
     let mut machine = Scalar::new(compiled.clone());
@@ -180,7 +194,9 @@ fn measure(model: &Arc<Model>, role: RoleId, matches: u32, other: &str) -> (f64,
             let seed = 1_000 * number + seat as u64;
             match other {
                 _ if seat == role.0 as usize => {
-                    Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone()))
+                    let settings = alpha_beta::Settings { depth, bytes: 1 << 16, ..Default::default() };
+                    let player = AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed);
+                    Box::new(Seat::new(player, model.sight.clone()))
                 }
                 "fuzzy" => Box::new(td::fuzzy_player(game, seed).expect("few enough ground rules")),
                 _ => Box::new(Random::new(compiled.clone(), seed)),
