@@ -31,6 +31,9 @@ const SMALL: usize = 2;
 /// The alternatives that the disjunctions of a formula may multiply out to.
 const MAX_BRANCHES: usize = 64;
 
+/// A list of tuples, and the parts of them that are asked for.
+type Listed = (Arc<Vec<Vec<Term>>>, Vec<Part>);
+
 /// Positions as columns.
 pub struct Columns {
     n: usize,
@@ -41,7 +44,7 @@ pub struct Columns {
     facts: FxHashMap<Relation, Facts>,
     pub(crate) tables: Vec<Table>,
     by_shape: FxHashMap<(Relation, Vec<Part>), usize>,
-    by_list: FxHashMap<(Arc<Vec<Vec<Term>>>, Vec<Part>), usize>,
+    by_list: FxHashMap<Listed, usize>,
     /// How much work the last feature took, also if that was too much.
     pub work: u64,
     /// How often a conjunct was found to hold, once for each position: the work of going through positions one by one. It is

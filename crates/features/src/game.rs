@@ -48,6 +48,8 @@ pub struct Views {
     pub relations: Vec<Relation>,
     /// For each fluent of the network, its place among those of the game's own network.
     fluents: Vec<u32>,
+    /// The same for moves.
+    moves: Vec<u32>,
 }
 
 impl Views {
@@ -82,14 +84,34 @@ impl Views {
 
     /// A network of the game with further rules.
     fn on(game: &Game, network: Network, relations: Vec<Relation>) -> Result<Views, String> {
-        let fluents = same_fluents(&game.circuit.network, &network).ok_or("its fluents differ")?;
-        Ok(Views { network: Arc::new(network), relations, fluents })
+        let own = &game.circuit.network;
+        let fluents = same_terms((&own.terms, &own.fluents), (&network.terms, &network.fluents));
+        let mut moves = Vec::new();
+        for (there, here) in own.moves_of.iter().zip(&network.moves_of) {
+            let of = |network: &Network, range: &std::ops::Range<u32>| {
+                network.moves[range.start as usize..range.end as usize].to_vec()
+            };
+            let places = same_terms((&own.terms, &of(own, there)), (&network.terms, &of(&network, here)));
+            moves.extend(places.ok_or("its moves differ")?.into_iter().map(|place| place + there.start));
+        }
+        Ok(Views { fluents: fluents.ok_or("its fluents differ")?, moves, network: Arc::new(network), relations })
+    }
+
+    /// The game's own number of each move.
+    pub fn moves(&self) -> &[u32] {
+        &self.moves
+    }
+
+    /// The place in this network of each fluent of the game's own.
+    pub fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.fluents.len()];
+        (0u32..).zip(&self.fluents).for_each(|(own, &other)| places[other as usize] = own);
+        places
     }
 
     /// Every fluent of the game with its wire in this network.
     pub(crate) fn fluents(&self, game: &Game) -> Vec<(gdl::TermId, Wire)> {
-        let mut own = vec![0; self.fluents.len()];
-        (0u32..).zip(&self.fluents).for_each(|(place, &other)| own[other as usize] = place);
+        let own = self.places();
         let wire = |wire: Wire| match wire.gate() {
             0 => wire,
             gate => Wire::of(1 + own[gate as usize - 1]).invert_if(wire.is_inverted()),
@@ -107,14 +129,14 @@ impl Views {
     }
 }
 
-/// For each fluent of one network, its place in another; `None` unless they have the same.
-fn same_fluents(from: &Network, to: &Network) -> Option<Vec<u32>> {
+/// For each of the second terms, its place among the first; `None` unless they are the same.
+fn same_terms(from: (&Terms, &[gdl::TermId]), to: (&Terms, &[gdl::TermId])) -> Option<Vec<u32>> {
     let mut own = Terms::default();
-    let mut key = |network: &Network| -> Vec<gdl::TermId> {
+    let mut key = |(terms, list): (&Terms, &[gdl::TermId])| -> Vec<gdl::TermId> {
         let mut known = FxHashMap::default();
-        network.fluents.iter().map(|&fluent| own_term(&network.terms, &mut own, &mut known, fluent)).collect()
+        list.iter().map(|&term| own_term(terms, &mut own, &mut known, term)).collect()
     };
     let place_of: FxHashMap<gdl::TermId, u32> = key(from).into_iter().zip(0u32..).collect();
-    let places: Vec<u32> = key(to).iter().map(|fluent| place_of.get(fluent).copied()).collect::<Option<_>>()?;
-    (places.len() == from.fluents.len()).then_some(places)
+    let places: Vec<u32> = key(to).iter().map(|term| place_of.get(term).copied()).collect::<Option<_>>()?;
+    (places.len() == from.1.len()).then_some(places)
 }

@@ -225,6 +225,16 @@ impl Compiled {
         Arc::new(compiled)
     }
 
+    /// What a fluent that holds adds to [`Scalar::hash`], by exclusive or.
+    pub fn key(&self, fluent: u32) -> u128 {
+        self.keys[fluent as usize]
+    }
+
+    /// The initial state.
+    pub fn initial(&self) -> &[u64] {
+        &self.initial
+    }
+
     /// Evaluates every gate in the initial state.
     fn evaluate(&self, legal: &[Wire]) -> Values {
         let network = &self.network;

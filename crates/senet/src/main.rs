@@ -1,7 +1,9 @@
 //! Senet: a general game player. Give it the rules of a game in GDL, and nothing else.
 
 mod command;
+mod evidence;
 mod library;
+mod measure;
 mod memory;
 mod picture;
 mod rules;

@@ -4,6 +4,8 @@
 //! the call returns, so a process may be killed at any moment. The file carries a version; an older one is brought up
 //! to date when it is opened, a newer one is refused.
 
+mod files;
+mod models;
 mod positions;
 mod schema;
 
@@ -13,7 +15,8 @@ use std::{env, fmt, fs};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-pub use positions::{Kept, PositionsKey};
+pub use models::ModelEntry;
+pub use positions::{Kept, Key};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -168,7 +171,7 @@ impl Store {
             }
             other => other,
         })?;
-        Ok(Store { folder: Some(positions::folder(path)), ..store })
+        Ok(Store { folder: Some(files::folder(path)), ..store })
     }
 
     /// A memory that ends with the process.
@@ -299,7 +302,10 @@ impl Store {
         }
         transaction.execute("DELETE FROM keys WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
         // Positions are told in the names of the canonical form.
-        transaction.execute("DELETE FROM positions WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
+        for table in ["positions", "courses", "models"] {
+            let delete = format!("DELETE FROM {table} WHERE game IN (?1, ?2)");
+            transaction.execute(&delete, [bytes(old), bytes(game.fingerprint)])?;
+        }
         transaction.execute(
             "UPDATE games SET fingerprint = ?2, canonical = ?3, sketch = ?4, version = ?5 WHERE fingerprint IN (?1, ?2)",
             params![
@@ -320,7 +326,7 @@ impl Store {
         let transaction = self.write()?;
         let n_deleted = transaction.execute("DELETE FROM games WHERE fingerprint = ?1", [bytes(fingerprint)])?;
         transaction.commit()?;
-        self.sweep_positions()?;
+        self.sweep_files()?;
         Ok(n_deleted > 0)
     }
 
@@ -371,6 +377,12 @@ fn game(row: &Row) -> Result<Game, StoreError> {
 
 fn entry(row: &Row) -> Result<Entry, StoreError> {
     Ok(Entry { fingerprint: number(&row.get::<_, Vec<u8>>(0)?)?, name: row.get(1)?, met_at: row.get(2)? })
+}
+
+/// Whether a game is remembered.
+fn is_known(transaction: &rusqlite::Transaction, game: u128) -> Result<bool, StoreError> {
+    Ok(transaction
+        .query_row("SELECT count(*) > 0 FROM games WHERE fingerprint = ?1", [bytes(game)], |row| row.get(0))?)
 }
 
 fn bytes(fingerprint: u128) -> [u8; 16] {

@@ -43,6 +43,25 @@ const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (game, seed, settings)
     ) WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE courses (
+        game BLOB NOT NULL REFERENCES games (fingerprint) ON DELETE CASCADE ON UPDATE CASCADE,
+        seed INTEGER NOT NULL,
+        settings INTEGER NOT NULL,
+        file TEXT NOT NULL,
+        n_positions INTEGER NOT NULL,
+        kept_at INTEGER NOT NULL,
+        PRIMARY KEY (game, seed, settings)
+    ) WITHOUT ROWID;
+    CREATE TABLE models (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        game BLOB NOT NULL REFERENCES games (fingerprint) ON DELETE CASCADE ON UPDATE CASCADE,
+        file TEXT NOT NULL,
+        made_at INTEGER NOT NULL,
+        about TEXT NOT NULL
+    );
+    CREATE INDEX models_by_game ON models (game);
+",
 ];
 
 /// Refuses the database of another program, before anything is written to it.

@@ -165,13 +165,13 @@ fn a_kill_loses_nothing_that_was_said_to_be_written() {
     }
 }
 
-fn key(game: u64, seed: u64) -> PositionsKey {
-    PositionsKey { game: example(game).fingerprint, seed, settings: 0xffff_0000_ffff_0000 }
+fn key(game: u64, seed: u64) -> Key {
+    Key { game: example(game).fingerprint, seed, settings: 0xffff_0000_ffff_0000 }
 }
 
 /// The names of the files with positions beside a memory.
 fn files(memory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(positions::folder(memory)).map(|entries| entries.flatten().collect::<Vec<_>>());
+    let entries = fs::read_dir(files::folder(memory)).map(|entries| entries.flatten().collect::<Vec<_>>());
     let mut names: Vec<String> =
         entries.unwrap_or_default().iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -194,7 +194,7 @@ fn positions_are_kept_and_go_with_their_game() {
     drop(store);
     let mut store = Store::open(&path).expect("still there");
     assert_eq!(store.positions(key(1, 5)).expect("read").as_deref(), Some(b"abc".as_slice()));
-    assert_eq!(store.positions(PositionsKey { settings: 1, ..key(1, 5) }).expect("read"), None);
+    assert_eq!(store.positions(Key { settings: 1, ..key(1, 5) }).expect("read"), None);
     let kept: Vec<(u64, u64)> =
         store.kept().expect("read").iter().map(|kept| (kept.key.seed, kept.n_positions)).collect();
     assert_eq!(kept, [(5, 3), (6, 2), (5, 2)]);
@@ -216,7 +216,7 @@ fn lost_and_abandoned_files_do_no_harm() {
     let mut store = Store::open(&path).expect("made");
     store.remember(&example(1)).expect("written");
     store.keep_positions(key(1, 5), 3, b"abc", 7).expect("written");
-    let place = positions::folder(&path);
+    let place = files::folder(&path);
     files(&path).iter().for_each(|name| fs::remove_file(place.join(name)).expect("removed"));
     assert_eq!(store.positions(key(1, 5)).expect("no error"), None);
     // What a killed process left: a complete file without a row goes, one that may still be written stays.
@@ -235,15 +235,50 @@ fn lost_and_abandoned_files_do_no_harm() {
 }
 
 #[test]
-fn a_memory_of_the_first_version_gets_its_new_table() {
-    let folder = Folder::new("older");
+fn a_memory_of_an_older_version_gets_its_new_tables() {
+    for (version, newer) in [(1, "DROP TABLE positions; "), (2, "")] {
+        let folder = Folder::new(&format!("older-{version}"));
+        let path = folder.0.join("memory.db");
+        drop(Store::open(&path).expect("made"));
+        let older = Connection::open(&path).expect("opened");
+        let change = format!("{newer}DROP TABLE courses; DROP TABLE models; PRAGMA user_version = {version}");
+        older.execute_batch(&change).expect("changed");
+        drop(older);
+        let mut store = Store::open(&path).expect("brought up to date");
+        store.remember(&example(1)).expect("written");
+        store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
+        store.keep_course(key(1, 1), 1, b"b", 7).expect("written");
+        assert_eq!((store.kept().expect("read").len(), store.models().expect("read").len()), (1, 0));
+    }
+}
+
+#[test]
+fn courses_and_models_are_kept() {
+    let folder = Folder::new("models");
     let path = folder.0.join("memory.db");
-    drop(Store::open(&path).expect("made"));
-    let older = Connection::open(&path).expect("opened");
-    older.execute_batch("DROP TABLE positions; PRAGMA user_version = 1").expect("changed");
-    drop(older);
-    let mut store = Store::open(&path).expect("brought up to date");
-    store.remember(&example(1)).expect("written");
-    store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
-    assert_eq!(store.kept().expect("read").len(), 1);
+    let mut store = Store::open(&path).expect("made");
+    store.remember_all(&[example(1), example(2)]).expect("written");
+    let game = example(1).fingerprint;
+    let key = Key { game, seed: 1, settings: 2 };
+    assert_eq!(store.course(key).expect("read"), None);
+    store.keep_course(key, 1, b"half", 5).expect("written");
+    store.keep_course(key, 2, b"more", 6).expect("written");
+    assert_eq!(store.course(key).expect("read").as_deref(), Some(b"more".as_slice()));
+    assert_eq!(files(&path).len(), 1, "what was kept before is gone");
+    let first = store.keep_model(game, "{}", b"model", 7).expect("written").expect("the game is known");
+    let second = store.keep_model(game, "{\"seed\":1}", b"model", 8).expect("written").expect("the game is known");
+    assert!(second > first);
+    assert_eq!(store.keep_model(example(3).fingerprint, "{}", b"x", 9).expect("nothing to write"), None);
+    drop(store);
+    let mut store = Store::open(&path).expect("still there");
+    let models = store.models().expect("read");
+    assert_eq!(models.iter().map(|model| (model.id, model.made_at)).collect::<Vec<_>>(), [(first, 7), (second, 8)]);
+    assert_eq!(models[1].about, "{\"seed\":1}");
+    // Two models may have the same content; it stays as long as one of them does.
+    assert!(store.forget_model(first).expect("written"));
+    assert!(!store.forget_model(first).expect("nothing to write"));
+    assert_eq!(store.model(&models[1]).expect("read").as_deref(), Some(b"model".as_slice()));
+    assert_eq!(files(&path).len(), 2);
+    assert!(store.forget(game).expect("written"));
+    assert_eq!((store.models().expect("read").len(), files(&path).len()), (0, 0));
 }

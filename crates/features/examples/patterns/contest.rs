@@ -73,11 +73,10 @@ impl Contest {
     }
 
     /// Every image of every position.
-    pub(crate) fn expand(&self, positions: &[Labelled]) -> (Vec<Box<[u64]>>, Vec<f64>) {
-        let image = |(state, label): &Labelled, (action, swaps): &(Action, bool)| {
-            (action.state(state), f64::from(if *swaps { -label } else { *label }))
-        };
-        positions.iter().flat_map(|position| self.actions.iter().map(move |action| image(position, action))).unzip()
+    pub(crate) fn images(&self, positions: &[Labelled]) -> Vec<Box<[u64]>> {
+        let images =
+            |(state, _): &Labelled| self.actions.iter().map(|(action, _)| action.state(state)).collect::<Vec<_>>();
+        positions.iter().flat_map(images).collect()
     }
 }
 

@@ -39,8 +39,6 @@ struct Arguments {
     seed: u64,
     /// Where labelled positions are kept.
     stored: Option<String>,
-    /// Selects single patterns among all images of the positions, not orbits.
-    direct: bool,
     /// With how many patterns matching is measured.
     matched: usize,
     json: bool,
@@ -58,7 +56,6 @@ fn arguments() -> Arguments {
         threads: 2,
         seed: 1,
         stored: None,
-        direct: false,
         matched: 100_000,
         json: false,
     };
@@ -76,7 +73,6 @@ fn arguments() -> Arguments {
             "--threads" => arguments.threads = number(value()),
             "--seed" => arguments.seed = number(value()) as u64,
             "--stored" => arguments.stored = Some(value()),
-            "--direct" => arguments.direct = true,
             "--matched" => arguments.matched = number(value()),
             "--json" => arguments.json = true,
             _ => arguments.rules = argument,
@@ -166,7 +162,7 @@ fn candidates(contest: &Contest, arguments: &Arguments, stages: &mut Stages) -> 
     patterns
 }
 
-/// What is selected from: columns of a matrix, each an orbit of patterns, or a single one.
+/// What is selected from: columns of a matrix, each an orbit of patterns.
 struct Candidates {
     orbits: Vec<Orbit>,
     /// In which share of the positions a member of each orbit matches.
@@ -195,7 +191,8 @@ fn main() {
     let (test, train) = positions.split_at(arguments.test.min(positions.len() / 2));
     let train = &train[..arguments.positions.min(train.len())];
     let n_fluents = contest.game.circuit.network.fluents.len();
-    let (states, labels) = contest.expand(train);
+    let states = contest.images(train);
+    let labels: Vec<f64> = train.iter().map(|(_, label)| f64::from(*label)).collect();
     let spread = (labels.iter().map(|label| label * label).sum::<f64>() / labels.len() as f64).sqrt();
     eprintln!("{} training positions, {} for tests before symmetry", states.len(), test.len());
     eprintln!("labels spread {spread:.2}");
@@ -206,15 +203,15 @@ fn main() {
     let patterns = candidates(&contest, &arguments, &mut stages);
     let n_candidates = patterns.len();
     let image = |(action, swaps): &(Action, bool)| Image::new(action, n_fluents, *swaps);
-    let group: Vec<Image> = if arguments.direct { Vec::new() } else { contest.actions.iter().map(image).collect() };
-    // Step 3. Selection. Positions and labels are all images, or one of each orbit if patterns come in orbits.
-    let patterns = if arguments.direct { patterns } else { symmetric::representatives(&patterns, &group) };
+    let group: Vec<Image> = contest.actions.iter().map(image).collect();
+    // Step 3. Selection, of orbits of patterns: how often they match is counted on all images of the positions, and from there on
+    // one image of each position says as much as all.
+    let patterns = symmetric::representatives(&patterns, &group);
     let frequent = frequency::select(&patterns, &columns, &frequency::USUAL, threads);
     let n = columns.len() as f64;
     let (mut orbits, mut frequencies) = (Vec::new(), Vec::new());
     for (&pattern, &support) in frequent.patterns.iter().zip(&frequent.supports) {
-        let pattern = patterns.get(pattern);
-        let members = if arguments.direct { vec![(pattern.into(), 1)] } else { symmetric::orbit(pattern, &group) };
+        let members = symmetric::orbit(patterns.get(pattern), &group);
         if !members.is_empty() {
             orbits.push(members);
             frequencies.push(f64::from(support) / n);
@@ -224,12 +221,7 @@ fn main() {
     let n_frequent: usize = orbits.iter().map(Vec::len).sum();
     eprintln!("{n_frequent} of {n_candidates} candidates in {} columns have the right frequency", orbits.len());
     stages.end("frequency selection");
-    let (columns, labels) = if arguments.direct {
-        (columns, labels)
-    } else {
-        let labels = train.iter().map(|(_, label)| f64::from(*label)).collect();
-        (Positions::new(n_fluents, train.iter().map(|(state, _)| &state[..])), labels)
-    };
+    let columns = Positions::new(n_fluents, train.iter().map(|(state, _)| &state[..]));
     let rows = symmetric::incidence(&orbits, &columns, threads);
     let active: f64 = orbits.iter().zip(&frequencies).map(|(orbit, frequency)| orbit.len() as f64 * frequency).sum();
     eprintln!("{active:.1} of them match in a position; {} entries", rows.n_set());
@@ -245,7 +237,7 @@ fn main() {
         // Nearly every orbit is as large as the group.
         limit: arguments.sizes.iter().copied().max().unwrap_or(0) / group.len().max(1) * 21 / 20,
         scale: Some(&scale),
-        centered: arguments.direct || group.iter().all(|image| image.sign > 0),
+        centered: group.iter().all(|image| image.sign > 0),
         threads,
     };
     let picks = forward::pursue(&candidates.rows, column, &labels, &settings);
@@ -253,10 +245,8 @@ fn main() {
     eprintln!("{} patterns in {} picks", candidates.n_patterns(&all), picks.len());
     stages.end("forward selection");
     // Step 4. Fits.
-    let (test_states, test_labels) = contest.expand(test);
-    let stride = if arguments.direct { 1 } else { contest.actions.len() };
-    let test_columns = Positions::new(n_fluents, test_states.iter().step_by(stride).map(|state| &state[..]));
-    let test_labels: Vec<f64> = test_labels.into_iter().step_by(stride).collect();
+    let test_columns = Positions::new(n_fluents, test.iter().map(|(state, _)| &state[..]));
+    let test_labels: Vec<f64> = test.iter().map(|(_, label)| f64::from(*label)).collect();
     println!("| priority | patterns | mean length | active/position | train RMSE | test RMSE | passes |");
     println!("|---|---|---|---|---|---|---|");
     let mut best: Option<(usize, Patterns, Vec<f64>)> = None;

@@ -9,6 +9,9 @@ use rand::RngExt;
 use crate::contest::{self, Contest, in_parallel};
 use crate::cpu_seconds;
 
+/// How often each match is timed.
+const REPEATS: u64 = 24;
+
 /// States along one random match.
 type Line = Vec<Box<[u64]>>;
 
@@ -66,7 +69,7 @@ pub(crate) fn measure(contest: &Contest, patterns: &Patterns, weights: &[f64], s
             let mut matcher = Matcher::new(&cover, &line[0]);
             let mut best = f64::INFINITY;
             // The least of several times is the one that nobody disturbed.
-            for _ in 0..8 {
+            for _ in 0..REPEATS {
                 let (start, mut own) = (Instant::now(), 0);
                 for pair in line.windows(2) {
                     matcher.update(&cover, &pair[0], &pair[1]);
@@ -81,7 +84,7 @@ pub(crate) fn measure(contest: &Contest, patterns: &Patterns, weights: &[f64], s
             }
             seconds += best;
             n_moves += 2 * (line.len() as u64 - 1);
-            walked += matcher.walked() / 8;
+            walked += matcher.walked() / REPEATS;
         }
         assert!(scores.is_none_or(|scores| scores == sum), "every way gives the same scores");
         scores = Some(sum);

@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn chess_has_cells() {
-        check_cells("chess", 64, 13, 20_000);
+        check_cells("chess", 64, 13, 100_000);
     }
 
     #[test]

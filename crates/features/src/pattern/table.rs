@@ -442,7 +442,7 @@ mod tests {
         let mut at = indexer.start(&start);
         let mut kept: Vec<Indices<I>> = Vec::new();
         let mut moves = Vec::new();
-        for ply in 0..plies {
+        for _ in 0..plies {
             let mut joint = Vec::new();
             for role in 0..network.moves_of.len() as u32 {
                 moves.clear();
@@ -468,10 +468,8 @@ mod tests {
             kept.push(at.clone());
             position.make(&joint);
             indexer.go(&mut at, position.bits());
-            if ply % 7 == 0 || n_instances * plies < 1_000_000 {
-                for (instance, index) in instances.iter().zip(indexer.indices(&at)) {
-                    assert_eq!(index.place(), instance.index(&atoms.features, position.bits()));
-                }
+            for (instance, index) in instances.iter().zip(indexer.indices(&at)) {
+                assert_eq!(index.place(), instance.index(&atoms.features, position.bits()));
             }
             assert_eq!(&*at.state, position.bits());
             if rng.random_bool(0.2) {
@@ -486,7 +484,7 @@ mod tests {
     fn indices_follow_the_state_forth_and_back() {
         for name in ["tic-tac-toe", "connect-four", "othello", "checkers", "hex-5", "nim-4-heaps", "pentago"] {
             let game = game(name);
-            check::<u16>(&game, 40, 60_000, 5_000);
+            check::<u16>(&game, 40, 60_000, 143_000);
             check::<u32>(&game, 300, 1_000_000, 1_000);
         }
     }

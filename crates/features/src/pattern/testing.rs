@@ -33,3 +33,8 @@ pub(crate) fn random_states(game: &Game, n: usize, seed: u64) -> (Vec<u64>, usiz
     }
     (states, words)
 }
+
+/// How large a test is: `usual`, or `full` if `SENET_FULL` is set, for sizes that take long.
+pub(crate) fn sized(usual: usize, full: usize) -> usize {
+    if std::env::var_os("SENET_FULL").is_some() { full } else { usual }
+}

@@ -115,7 +115,7 @@ pub struct Collected {
 /// Plays matches of increasing strength. `progress` is told how far it is, and whether to go on is what it returns.
 pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Collected {
     let network = game.circuit.network.clone();
-    let mut engine = Engine::new(network.clone(), settings.gates);
+    let mut engine = Engine::new(game, settings.gates);
     let mut all = Positions::new(&network);
     let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
     let mut players = vec![Player { guide: None, chance: 1.0, replies: false }];
@@ -161,7 +161,13 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
                 let n_searches = if width < 3.0 * LANES as f64 { 1 } else { 3 };
                 let widest = if n_searches == 1 { 8192 } else { 128 << (2 * level).min(6) };
                 let width = (width / n_searches as f64) as usize;
-                let aim = Aim { width: width.clamp(64, widest), plies, ..Aim::new(role) };
+                // What is found for a role that is alone counts as played; later searches begin at many places, so that it
+                // differs.
+                let (islands, opening) = match engine.n_roles() {
+                    1 if level > 1 => (32, (length / 5.0).clamp(1.0, 4.0) as u16),
+                    _ => (1, 0),
+                };
+                let aim = Aim { width: width.clamp(64, widest), islands, opening, plies, ..Aim::new(role) };
                 lines.extend(lines_for(&mut engine, aim, n_searches, gates, &counts, &mut random));
             }
             if engine.n_roles() == 1 {

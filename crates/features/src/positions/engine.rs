@@ -7,6 +7,7 @@ use machine::network::Network;
 
 use super::UNKNOWN;
 use super::grade::Grades;
+use crate::game::Game;
 
 /// Evaluates states, up to 512 at a time, and keeps account of the work.
 pub(super) struct Engine {
@@ -40,13 +41,14 @@ impl Seen {
 }
 
 impl Engine {
-    pub(super) fn new(network: Arc<Network>, gates: u64) -> Engine {
+    pub(super) fn new(game: &Game, gates: u64) -> Engine {
+        let network = game.circuit.network.clone();
         let compiled = Compiled::new(network.clone());
         let n_ops = compiled.n_ops().map(|n| n as u64);
         // Gates cost more where their values don't stay in a cache of the processor, by about half for each 2 MiB.
         let n_values = n_ops.iter().sum::<u64>() + (network.fluents.len() + network.moves.len()) as u64;
         let n_ops = n_ops.map(|n| n + n * n_values * size_of::<Vector>() as u64 / (4 << 20));
-        Engine { lanes: Lanes::new(compiled), grades: Grades::new(&network), gates_left: gates, n_ops, network }
+        Engine { lanes: Lanes::new(compiled), grades: Grades::new(game), gates_left: gates, n_ops, network }
     }
 
     pub(super) fn n_words(&self) -> usize {

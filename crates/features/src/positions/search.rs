@@ -3,6 +3,9 @@
 //! A beam of states goes forward joint move by joint move, all roles pulling together: what is kept of each layer is led by
 //! how far a role's goals are met, by fluents that were seldom met before, and by chance. A state that was met earlier,
 //! counters of moves aside, is not met again.
+//!
+//! After an opening by chance, a search may go on from several states at once. Each of them has its part of every layer, so
+//! that the matches which are found differ from early on.
 
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
@@ -20,6 +23,9 @@ pub(super) struct Aim {
     pub(super) weights: [f32; 3],
     /// States kept of a layer.
     pub(super) width: usize,
+    /// From how many states the search goes on after the opening, and how many joint moves that has.
+    pub(super) islands: usize,
+    pub(super) opening: u16,
     /// Layers.
     pub(super) plies: u16,
     /// The search ends when no more gates than this are left.
@@ -31,7 +37,16 @@ pub(super) struct Aim {
 impl Aim {
     /// A search for a role's goals, not yet bounded.
     pub(super) fn new(role: usize) -> Aim {
-        Aim { role, weights: [1.0, 0.0, 0.0], width: 512, plies: 400, go_on_above: 0, lines: 40 }
+        Aim {
+            role,
+            weights: [1.0, 0.0, 0.0],
+            width: 512,
+            islands: 1,
+            opening: 0,
+            plies: 400,
+            go_on_above: 0,
+            lines: 40,
+        }
     }
 }
 
@@ -49,6 +64,7 @@ const MAX_JOINTS: usize = 16;
 struct Step {
     before: u32,
     joint: Box<[u32]>,
+    island: u32,
 }
 
 /// The joint moves of a match, and its results.
@@ -57,13 +73,14 @@ type Moves = (Vec<u8>, Vec<Box<[u32]>>);
 /// Searches from the initial state. `counts` masks the fluents that only count moves.
 pub(super) fn search(engine: &mut Engine, aim: &Aim, counts: &[u64], random: &mut impl Rng) -> Vec<Line> {
     let (n_words, n_roles, n_extras) = (engine.n_words(), engine.n_roles(), engine.n_extras());
-    let mut steps: Vec<Step> = vec![Step { before: 0, joint: [].into() }];
+    let mut steps: Vec<Step> = vec![Step { before: 0, joint: [].into(), island: 0 }];
     let mut met: FxHashSet<u64> = FxHashSet::default();
     let mut held = vec![0u32; engine.network.fluents.len()];
     let mut ends: FxHashMap<Vec<u8>, (usize, Vec<Step>)> = FxHashMap::default();
     let mut layer: Vec<u64> = engine.initial();
     let mut first = 0;
-    for _ in 0..aim.plies {
+    for ply in 0..aim.plies {
+        let opening = ply < aim.opening;
         // Step 1. Try every joint move of every state.
         let views: Vec<&[u64]> = layer.chunks(n_words.max(1)).collect();
         let mut candidates: Vec<(f32, Step)> = Vec::new();
@@ -78,7 +95,9 @@ pub(super) fn search(engine: &mut Engine, aim: &Aim, counts: &[u64], random: &mu
                 let mut seen = Seen::default();
                 engine.look(&states, &joints, &mut seen);
                 for (place, (lane, joint)) in tries.iter().enumerate() {
-                    let step = Step { before: (first + number * LANES + lane) as u32, joint: joint.clone() };
+                    let before = first + number * LANES + lane;
+                    let island = steps[before].island;
+                    let step = Step { before: before as u32, joint: joint.clone(), island };
                     if seen.terminal[place] {
                         // Of each outcome some are kept, any of them as likely as the others.
                         let results = seen.results[place * n_roles..(place + 1) * n_roles].to_vec();
@@ -93,7 +112,7 @@ pub(super) fn search(engine: &mut Engine, aim: &Aim, counts: &[u64], random: &mu
                         continue;
                     }
                     let state = &seen.states[place * n_words..(place + 1) * n_words];
-                    if !met.insert(hash(state, counts)) {
+                    if !met.insert(hash(state, counts) ^ u64::from(island) << 48) {
                         continue;
                     }
                     let (mut novelty, mut n) = (0.0, 0.0f32);
@@ -103,14 +122,26 @@ pub(super) fn search(engine: &mut Engine, aim: &Aim, counts: &[u64], random: &mu
                     });
                     let grade = seen.extras[place * n_extras + n_roles + aim.role];
                     let [by_grade, by_novelty, by_chance] = aim.weights;
-                    let score =
-                        by_grade * grade + by_novelty * novelty / n.max(1.0) + by_chance * random.random::<f32>();
-                    candidates.push((score, step));
+                    let chance = random.random::<f32>();
+                    let score = by_grade * grade + by_novelty * novelty / n.max(1.0) + by_chance * chance;
+                    candidates.push((if opening { chance } else { score }, step));
                 }
             }
         }
         // Step 2. Keep the best, and go there.
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+        if ply + 1 == aim.opening {
+            candidates.truncate(aim.islands);
+            (0..).zip(&mut candidates).for_each(|(island, (_, step))| step.island = island);
+        } else if !opening && aim.islands > 1 {
+            let mut room = vec![aim.width.div_ceil(aim.islands); aim.islands];
+            candidates.retain(|(_, step)| {
+                let room = &mut room[step.island as usize];
+                let kept = *room > 0;
+                *room -= usize::from(kept);
+                kept
+            });
+        }
         candidates.truncate(aim.width);
         if candidates.is_empty() || engine.gates_left <= aim.go_on_above {
             break;

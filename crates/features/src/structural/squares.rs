@@ -388,4 +388,4 @@ impl Sight<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

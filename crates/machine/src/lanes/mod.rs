@@ -10,6 +10,7 @@ mod compile;
 pub mod count;
 mod select;
 pub mod simd;
+mod some;
 mod transpose;
 
 use std::sync::Arc;

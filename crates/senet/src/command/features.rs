@@ -7,8 +7,6 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
-use arena::Store;
-use arena::store::PositionsKey;
 use clap::{Args, ValueEnum};
 use features::bindings::Bindings;
 use features::columns::Columns;
@@ -16,16 +14,15 @@ use features::construct::{self, FeatureSet, Mode, Origin, Selected, construct};
 use features::english::English;
 use features::feature::{self, Feature};
 use features::game::{Game, Views};
-use features::positions::{self, Positions, StopReason, collect};
+use features::positions::{self, Positions};
 use features::select::{Evidence, Labels};
 use gdl::keyword;
 use gdl::program::Term;
 use gdl::symbol::Symbols;
-use indicatif::{ProgressBar, ProgressStyle};
 use insight::canonical::{self, canonical};
 use serde::Serialize;
 
-use crate::memory;
+use crate::evidence::{self, Bar, Played, remember};
 use crate::picture::page::{Entry, Page};
 use crate::picture::sheet::Sheet;
 use crate::picture::{graph, shorten};
@@ -127,8 +124,11 @@ pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
     let seconds_game = start.elapsed().as_secs_f64();
     // Step 2. Positions.
     let start = Instant::now();
-    let memory = if arguments.no_remember { None } else { Some(remember(&rules, arguments.store.clone())?) };
-    let played = positions(&arguments, &game, form.fingerprint.0, memory, &bar)?;
+    let mut memory = if arguments.no_remember { None } else { Some(remember(&rules, arguments.store.clone())?) };
+    let settings =
+        positions::Settings { seed: arguments.seed, positions: arguments.play, ..positions::Settings::default() };
+    let file = arguments.positions.as_deref();
+    let played = evidence::positions(&game, form.fingerprint.0, &settings, file, memory.as_mut(), &bar)?;
     let seconds_positions = start.elapsed().as_secs_f64();
     let mut out = std::io::stdout().lock();
     if let Some(feature) = own {
@@ -193,29 +193,6 @@ pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line that says how far the work is, on a terminal.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new() -> Bar {
-        let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{elapsed:>4} {bar:24} {pos}/{len} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Bar(bar)
-    }
-
-    /// Shows a stage; `of` is 0 if nobody knows how much there is.
-    fn show(&self, stage: &str, done: usize, of: usize) {
-        self.0.set_length(of.max(1) as u64);
-        self.0.set_position(done.min(of.max(1)) as u64);
-        self.0.set_message(stage.to_owned());
-    }
-
-    fn clear(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
 enum Picture {
     Svg,
     Dot,
@@ -271,79 +248,6 @@ fn read_feature(text: &str, symbols: &Symbols) -> anyhow::Result<Feature> {
     }
     walk(&mut feature.formula, &twin);
     Ok(feature)
-}
-
-/// Keeps the game, and gives the open memory.
-fn remember(rules: &Rules, store: Option<PathBuf>) -> anyhow::Result<Store> {
-    let mut store = memory::open(store)?;
-    let met = arena::meet((*rules.program).clone());
-    arena::remember(&mut store, &met, &rules.game_name(), rules.source.text(), memory::now())?;
-    Ok(store)
-}
-
-/// Positions, and where they come from.
-struct Played {
-    positions: Positions,
-    /// Whether they were there already.
-    reused: bool,
-    /// Why there are not more.
-    stopped: Option<String>,
-}
-
-fn positions(arguments: &Features, game: &Game, of: u128, memory: Option<Store>, bar: &Bar) -> anyhow::Result<Played> {
-    let settings =
-        positions::Settings { seed: arguments.seed, positions: arguments.play, ..positions::Settings::default() };
-    let network = &game.circuit.network;
-    let usable = |bytes: &[u8]| {
-        let read = Positions::from_bytes(bytes).map_err(|damaged| damaged.to_string())?;
-        let same = read.fingerprint == positions::fingerprint(network);
-        if same { Ok(read) } else { Err("they are of another game, or of another version of the program".to_owned()) }
-    };
-    // Step 1. A file that was named, or the memory.
-    if let Some(file) = arguments.positions.as_deref().filter(|file| file.exists()) {
-        let bytes = std::fs::read(file).with_context(|| format!("can't read `{}`", file.display()))?;
-        let positions = usable(&bytes).map_err(|reason| {
-            anyhow!("`{}` has no positions of this game: {reason}; remove it to have them played", file.display())
-        })?;
-        return Ok(Played { positions, reused: true, stopped: None });
-    }
-    let key = PositionsKey { game: of, seed: arguments.seed, settings: settings_hash(&settings) };
-    if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
-        match usable(&bytes) {
-            Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),
-            Err(reason) => {
-                bar.clear();
-                eprintln!("warning: the positions in the memory can't be used, so they are played again: {reason}");
-            }
-        }
-    }
-    // Step 2. Play them.
-    let collected = collect(game, &settings, &mut |progress: positions::Progress| {
-        let (level, levels) = progress.level;
-        let stage = format!("playing, level {} of {levels}: {} positions so far", level + 1, progress.n_positions);
-        bar.show(&stage, usize::from(level), usize::from(levels));
-        true
-    });
-    let stopped = match collected.stopped {
-        StopReason::Complete => None,
-        StopReason::Gates => Some("playing: the budget of gates was spent".to_owned()),
-        StopReason::Cancelled => Some("playing was stopped".to_owned()),
-    };
-    let positions = collected.positions;
-    if let Some(file) = &arguments.positions {
-        std::fs::write(file, positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
-    }
-    if let Some(mut memory) = memory {
-        memory.keep_positions(key, positions.len() as u64, &positions.to_bytes(), memory::now())?;
-    }
-    Ok(Played { positions, reused: false, stopped })
-}
-
-/// A number for everything that played positions depend on, beside game and seed.
-fn settings_hash(settings: &positions::Settings) -> u64 {
-    let text = format!("{} {settings:?}", positions::VERSION);
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// What the command prints, as data.

@@ -6,7 +6,10 @@ mod check;
 mod explain;
 mod features;
 mod games;
+mod learn;
+mod learned;
 mod memory;
+mod models;
 mod perft;
 mod recognize;
 mod scramble;
@@ -25,6 +28,9 @@ pub(crate) enum Command {
     Check(check::Check),
     Analyze(analyze::Analyze),
     Features(features::Features),
+    Learn(learn::Learn),
+    Explain(learned::Explain),
+    Models(models::Models),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -41,6 +47,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(arguments) => check::run(arguments),
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Features(arguments) => features::run(arguments),
+        Command::Learn(arguments) => learn::run(arguments),
+        Command::Explain(arguments) => learned::run(arguments),
+        Command::Models(arguments) => models::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

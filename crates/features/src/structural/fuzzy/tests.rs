@@ -1,15 +1,13 @@
 use std::sync::OnceLock;
 
-use machine::lanes::{self, Lanes, Vector};
-use machine::network::Wire;
 use proptest::prelude::*;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use super::compile::{End, MARGIN, Position, simplify};
 use super::*;
-use crate::structural::effects;
-use crate::structural::squares;
+use crate::pattern::testing::sized;
+use crate::structural::squares::tests::{squares, watch};
 use crate::structural::tests::game;
 
 struct Checkers {
@@ -44,38 +42,16 @@ fn checkers() -> &'static Checkers {
     static CHECKERS: OnceLock<Checkers> = OnceLock::new();
     CHECKERS.get_or_init(|| {
         let game = game("checkers");
-        let squares = squares::find(&game, 0, squares::mirror(&game, 0, 1), &effects::Budget::default());
-        let squares = squares.expect("the game is small");
-        let network = game.circuit.network.clone();
-        let mut lanes = Lanes::new(lanes::Compiled::new(network.clone()));
-        let mut random = lanes::random(11);
-        let mut observer = squares.observer();
+        let squares = squares(&game);
         let mut positions = Vec::new();
-        for _ in 0..4 {
-            lanes.reset(Vector::ONES);
-            let mut live = Vector::ONES;
-            while !live.is_zero() {
-                lanes.evaluate();
-                live = live & !lanes.lanes_where(network.terminal);
-                let value = |wire: &Wire| {
-                    let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
-                    if wire.is_inverted() { !value } else { value }
-                };
-                let fluents: Vec<Vector> = game.circuit.fluents.iter().map(value).collect();
-                let sight = observer.look(&fluents);
-                for lane in (0..lanes::LANES).filter(|&lane| live.get(lane)) {
-                    let passive = u32::from(fluents[game.structure.turns.control[0][0] as usize].get(lane));
-                    let mut seen = (Vec::new(), Vec::new());
-                    sight.states(lane, passive, &mut seen.0);
-                    sight.states(lane, 1 - passive, &mut seen.1);
-                    positions.push(seen);
-                }
-                (0..2).for_each(|role| _ = lanes.choose(&mut random, machine::RoleId(role)));
-                lanes.advance();
-            }
-        }
+        watch(&game, &squares, 4, 11, |sight, lane, passive| {
+            let mut seen = (Vec::new(), Vec::new());
+            sight.states(lane, passive, &mut seen.0);
+            sight.states(lane, 1 - passive, &mut seen.1);
+            positions.push(seen);
+        });
         let mut first = Vec::new();
-        observer.look_at(&game.universe.initial).states(0, 0, &mut first);
+        squares.observer().look_at(&game.universe.initial).states(0, 0, &mut first);
         Checkers { vocabulary: Vocabulary::new(&game, &squares, bounds(&squares, 29)), positions, first }
     })
 }
@@ -172,7 +148,7 @@ fn formula() -> impl Strategy<Value = Formula> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn reading_what_was_printed_gives_the_formula(formula in formula()) {
@@ -301,7 +277,7 @@ fn compiled_functions_have_the_values_of_the_definition() {
     let vocabulary = &checkers.vocabulary;
     let function = text::function(HAND_MADE).expect("it can be read");
     let compiled = Compiled::new(&function, vocabulary).expect("its names mean something");
-    for (states, flipped) in checkers.positions.iter().step_by(1 + checkers.positions.len() / 20_000) {
+    for (states, flipped) in checkers.positions.iter().step_by(checkers.positions.len() / sized(20_000, 100_000)) {
         let position = Position::new(vocabulary, states);
         for (phase, terms) in function.phases.iter().filter(|phase| !phase.1.is_empty()) {
             let meanings = || terms.iter().map(|(_, formula)| vocabulary.resolve(formula).expect("it has a meaning"));
@@ -311,6 +287,31 @@ fn compiled_functions_have_the_values_of_the_definition() {
             assert!(same(compiled.terms(&position, *phase, false), states));
             assert!(same(compiled.terms(&position, *phase, true), flipped));
         }
+    }
+}
+
+#[test]
+fn values_and_bounds_hold_in_many_positions() {
+    let game = game("checkers");
+    let squares = squares(&game);
+    let vocabulary = &checkers().vocabulary;
+    let compiled = Compiled::new(&text::function(HAND_MADE).expect("it can be read"), vocabulary);
+    let compiled = compiled.expect("its names mean something");
+    let (n_wanted, mut n_seen, mut states) = (sized(100_000, 1_000_000), 0, Vec::new());
+    for seed in 0.. {
+        if n_seen >= n_wanted {
+            break;
+        }
+        watch(&game, &squares, 1, seed, |sight, lane, passive| {
+            states.clear();
+            sight.states(lane, passive, &mut states);
+            assert_eq!(vocabulary.cardinalities.exceeded(&states), []);
+            let position = Position::new(vocabulary, &states);
+            for (phase, flipped) in [(0, false), (0, true), (12, false), (12, true)] {
+                assert!(compiled.terms(&position, phase, flipped).iter().all(|value| (0.0..=1.0).contains(value)));
+            }
+            n_seen += 1;
+        });
     }
 }
 

@@ -5,33 +5,39 @@ use insight::scramble::{RoleOrder, scramble};
 use super::*;
 use crate::structural::tests::game;
 
-/// The names of all states that are seen in random matches by the role that is not to move.
-fn seen(game: &Game, squares: &Squares, rounds: u32) -> BTreeSet<String> {
+/// Where each fluent of the universe holds.
+fn fluents(game: &Game, lanes: &Lanes) -> Vec<Vector> {
+    let value = |wire: &Wire| {
+        let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
+        if wire.is_inverted() { !value } else { value }
+    };
+    game.circuit.fluents.iter().map(value).collect()
+}
+
+/// Looks at every position of random matches that is not an end, with its lane and the role that is not to move.
+pub(in crate::structural) fn watch(
+    game: &Game,
+    squares: &Squares,
+    rounds: usize,
+    seed: u64,
+    mut see: impl FnMut(&Sight<'_>, usize, u32),
+) {
     let network = game.circuit.network.clone();
     let mut lanes = Lanes::new(lanes::Compiled::new(network.clone()));
-    let mut random = lanes::random(7);
+    let mut random = lanes::random(seed);
     let mut observer = squares.observer();
-    let mut seen = vec![false; squares.names.len()];
-    let mut states = Vec::new();
     for _ in 0..rounds {
         lanes.reset(Vector::ONES);
         let mut live = Vector::ONES;
         while !live.is_zero() {
             lanes.evaluate();
             live = live & !lanes.lanes_where(network.terminal);
-            let value = |wire: &Wire| {
-                let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
-                if wire.is_inverted() { !value } else { value }
-            };
-            let fluents: Vec<Vector> = game.circuit.fluents.iter().map(value).collect();
+            let fluents = fluents(game, &lanes);
             let sight = observer.look(&fluents);
             let control = |role: usize| fluents[game.structure.turns.control[role][0] as usize];
             for lane in (0..lanes::LANES).filter(|&lane| live.get(lane)) {
-                let passive = u32::from(control(0).get(lane));
                 assert_ne!(control(0).get(lane), control(1).get(lane));
-                states.clear();
-                sight.states(lane, passive, &mut states);
-                states.iter().for_each(|state| seen[state.0 as usize] = true);
+                see(&sight, lane, u32::from(control(0).get(lane)));
             }
             for role in 0..game.universe.roles.len() as u32 {
                 let stuck = lanes.choose(&mut random, machine::RoleId(role));
@@ -40,10 +46,22 @@ fn seen(game: &Game, squares: &Squares, rounds: u32) -> BTreeSet<String> {
             lanes.advance();
         }
     }
+}
+
+/// The names of all states that are seen in random matches by the role that is not to move.
+fn seen(game: &Game, squares: &Squares, rounds: usize) -> BTreeSet<String> {
+    let mut seen = vec![false; squares.names.len()];
+    let mut states = Vec::new();
+    watch(game, squares, rounds, 7, |sight, lane, passive| {
+        states.clear();
+        sight.states(lane, passive, &mut states);
+        states.iter().for_each(|state| seen[state.0 as usize] = true);
+    });
     squares.names.iter().zip(&seen).filter(|(_, seen)| **seen).map(|(name, _)| name.clone()).collect()
 }
 
-fn squares(game: &Game) -> Squares {
+/// The squares of the first board, for the first two roles.
+pub(in crate::structural) fn squares(game: &Game) -> Squares {
     find(game, 0, mirror(game, 0, 1), &effects::Budget::default()).expect("the game is small")
 }
 
@@ -90,11 +108,7 @@ fn after(game: &Game, squares: &Squares, moves: &[(&str, &str)], role: &str) -> 
         }
         lanes.advance();
     }
-    let value = |wire: &Wire| {
-        let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
-        if wire.is_inverted() { !value } else { value }
-    };
-    let fluents: Vec<Vector> = game.circuit.fluents.iter().map(value).collect();
+    let fluents = fluents(game, &lanes);
     let role = universe.roles.iter().position(|&other| universe.name(other) == role).expect("a role") as u32;
     let mut states = Vec::new();
     squares.observer().look(&fluents).states(0, role, &mut states);
@@ -124,7 +138,7 @@ fn squares_after_the_first_move_are_as_the_thesis_says() {
 
 #[test]
 fn other_games_have_states_of_their_own() {
-    let check = |name: &str, rounds: u32, expected: &str| {
+    let check = |name: &str, rounds: usize, expected: &str| {
         let game = game(name);
         let squares = squares(&game);
         let seen: Vec<String> = seen(&game, &squares, rounds).into_iter().collect();

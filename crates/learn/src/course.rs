@@ -1,0 +1,268 @@
+//! A course: playing and fitting by turns, from the first positions to a model.
+//!
+//! Every generation plays matches with the model that it has and fits it again to all that was played. Nothing here knows a clock:
+//! whoever has one asks for generations until time is up. The same game, settings and number of generations give the same
+//! model, whatever the number of threads.
+
+use std::sync::Arc;
+
+use features::feature::{self, Feature};
+use features::game::Game;
+use features::positions::{self, Positions};
+use search::{AlphaBeta, alpha_beta};
+
+use crate::example::Examples;
+use crate::fit::FitError;
+use crate::model::{Judge, Model, Sum, Weights};
+use crate::seat::Seat;
+use crate::self_play::{self, Played};
+use crate::sight::{PatternSettings, Sight};
+use crate::stage::Stages;
+use crate::teach::{self, Losses, teach};
+
+/// How a course goes.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// All chance comes from this.
+    pub seed: u64,
+    /// The most stages of a match that have weights of their own.
+    pub stages: usize,
+    /// The tables of patterns, if there are to be any.
+    pub patterns: Option<PatternSettings>,
+    /// The most examples; the oldest are forgotten.
+    pub examples: usize,
+    /// How each generation plays; the seed is the course's.
+    pub play: self_play::Settings,
+    /// How weights are fitted.
+    pub teach: teach::Settings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            seed: 1,
+            stages: 4,
+            patterns: Some(PatternSettings::default()),
+            examples: 400_000,
+            play: self_play::Settings { matches: 100, ..self_play::Settings::default() },
+            teach: teach::Settings::default(),
+        }
+    }
+}
+
+/// What came of a generation.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Generation {
+    /// Matches played to their end in all generations so far.
+    pub n_matches: u32,
+    /// Examples learned from.
+    pub n_examples: usize,
+    /// For each role with weights, how well results are predicted.
+    pub losses: Vec<Losses>,
+}
+
+/// A course that is under way.
+pub struct Course {
+    game: Arc<Game>,
+    settings: Settings,
+    sum: Sum,
+    examples: Examples,
+    model: Arc<Model>,
+    history: Vec<Generation>,
+}
+
+/// Why there is no course.
+#[derive(Debug)]
+pub enum CourseError {
+    /// The features can't be compiled.
+    Sight(String),
+    /// The weights can't be fitted.
+    Fit(FitError),
+    /// What was kept can't be used.
+    Kept(String),
+}
+
+impl std::fmt::Display for CourseError {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            CourseError::Sight(why) => write!(to, "the features can't be compiled: {why}"),
+            CourseError::Fit(why) => write!(to, "the weights can't be fitted: {why}"),
+            CourseError::Kept(why) => write!(to, "what was kept can't be used: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for CourseError {}
+
+impl Course {
+    /// Begins with positions that were played by simpler means, and features chosen by them.
+    pub fn begin(
+        game: Arc<Game>,
+        positions: &Positions,
+        features: Vec<Feature>,
+        settings: Settings,
+    ) -> Result<Course, CourseError> {
+        let stages = Stages::find(&game, positions, settings.stages);
+        let shared = game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2;
+        let sum = if shared { Sum::Shared } else { Sum::Free };
+        let sight =
+            Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
+        let examples = Examples::of(positions);
+        let (model, losses) =
+            teach(&Arc::new(sight), &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let first = Generation { n_matches: 0, n_examples: examples.len(), losses };
+        Ok(Course { game, settings, sum, examples, model: Arc::new(model), history: vec![first] })
+    }
+
+    /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, and nothing is changed.
+    pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Option<Played>, CourseError> {
+        let generation = self.history.len() as u64;
+        let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
+        let play = self_play::Settings { seed, ..self.settings.play.clone() };
+        let played = self_play::play(&self.game, &play, &|seed| self.player(1 << 20, seed), stop);
+        if stop() {
+            return Ok(None);
+        }
+        self.examples.append(&played.examples);
+        self.examples.forget(self.settings.examples);
+        let (model, losses) =
+            teach(&self.model.sight, &self.examples, self.sum, Some(&self.model), &self.settings.teach)
+                .map_err(CourseError::Fit)?;
+        self.model = Arc::new(model);
+        let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
+        self.history.push(Generation { n_matches, n_examples: self.examples.len(), losses });
+        Ok(Some(played))
+    }
+
+    /// A player by this model, with a table of so many bytes.
+    fn player(&self, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
+        player(&self.model, bytes, seed)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// What came of each generation; the first is that of the positions to begin with.
+    pub fn history(&self) -> &[Generation] {
+        &self.history
+    }
+
+    /// What is needed to go on later.
+    pub fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            model: Stored::new(&self.model, self.settings.patterns.clone()),
+            examples: self.examples.clone(),
+            history: self.history.clone(),
+        }
+    }
+
+    /// Goes on where a course was left.
+    pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Course, CourseError> {
+        let model = kept.model.load(game.clone())?;
+        let (n_words, n_roles) = (game.circuit.network.fluents.len().div_ceil(64), game.universe.roles.len());
+        if !kept.examples.is_sound(n_words, n_roles) || kept.history.is_empty() {
+            return Err(CourseError::Kept("its examples are damaged".to_owned()));
+        }
+        Ok(Course { game, settings, sum: model.sum, examples: kept.examples, model, history: kept.history })
+    }
+}
+
+/// A player by a model, seated at the game's own network.
+pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
+    let settings = alpha_beta::Settings { bytes, ..alpha_beta::Settings::default() };
+    Seat::new(AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed), model.sight.clone())
+}
+
+/// A course as it is kept.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Checkpoint {
+    /// The model.
+    pub model: Stored,
+    /// What it was learned from.
+    pub examples: Examples,
+    /// What came of each generation.
+    pub history: Vec<Generation>,
+}
+
+/// A model as it is kept. Names are those of the game's canonical form.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Stored {
+    /// Of which fluents it is, in which order.
+    pub fingerprint: u64,
+    /// The features as text.
+    pub features: Vec<String>,
+    /// How patterns were proposed, if there are any.
+    pub patterns: Option<PatternSettings>,
+    /// Which set of weights counts where, for states of the game's own network.
+    pub stages: Stages,
+    /// How the roles hang together.
+    pub sum: Sum,
+    /// The weights of each role.
+    pub weights: Vec<Weights>,
+}
+
+/// What kept bytes begin with: what they are, and the version of the format.
+const CHECKPOINT: &[u8; 8] = b"senet-c1";
+const MODEL: &[u8; 8] = b"senet-m1";
+
+fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
+    postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
+}
+
+fn unpack<T: serde::de::DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, CourseError> {
+    let kept = |why: &str| CourseError::Kept(why.to_owned());
+    let bytes = bytes.strip_prefix(mark).ok_or_else(|| kept("another version of the program wrote it"))?;
+    postcard::from_bytes(bytes).map_err(|why| kept(&format!("it is damaged: {why}")))
+}
+
+impl Checkpoint {
+    /// As bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pack(CHECKPOINT, self)
+    }
+
+    /// From kept bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, CourseError> {
+        unpack(CHECKPOINT, bytes)
+    }
+}
+
+impl Stored {
+    /// As bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pack(MODEL, self)
+    }
+
+    /// From kept bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Stored, CourseError> {
+        unpack(MODEL, bytes)
+    }
+
+    fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
+        let sight = &model.sight;
+        let symbols = &sight.game.program.symbols;
+        Stored {
+            fingerprint: positions::fingerprint(&sight.game.circuit.network),
+            features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
+            patterns,
+            stages: sight.own_stages.clone(),
+            sum: model.sum,
+            weights: model.weights.clone(),
+        }
+    }
+
+    /// Prepares the model for the game that it was learned on.
+    pub fn load(&self, game: Arc<Game>) -> Result<Arc<Model>, CourseError> {
+        let kept = |why: String| CourseError::Kept(why);
+        if self.fingerprint != positions::fingerprint(&game.circuit.network) {
+            return Err(kept("it is of another game, or of another version of the program".to_owned()));
+        }
+        let read = |text: &String| feature::read(text, &game.program.symbols);
+        let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
+        let sight =
+            Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;
+        Model::fitting(Arc::new(sight), self.weights.clone(), self.sum).map(Arc::new).map_err(kept)
+    }
+}

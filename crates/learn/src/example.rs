@@ -1,0 +1,90 @@
+//! Positions with what is expected of them, to learn from.
+
+use features::positions::Positions;
+
+/// Positions with what is expected of them.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Examples {
+    /// How many words a state has, and how many roles there are.
+    pub n_words: usize,
+    /// How many roles there are.
+    pub n_roles: usize,
+    /// The states of the game's own network, one after another.
+    pub states: Vec<u64>,
+    /// For each state and role what is to be predicted, from 0 to 1.
+    pub targets: Vec<f32>,
+    /// How much each state counts.
+    pub weights: Vec<f32>,
+    /// The match that each state is from.
+    pub matches: Vec<u32>,
+}
+
+impl Examples {
+    /// No examples yet.
+    pub fn new(n_words: usize, n_roles: usize) -> Examples {
+        Examples { n_words, n_roles, ..Examples::default() }
+    }
+
+    /// The positions in which the match goes on and all results are known.
+    pub fn of(positions: &Positions) -> Examples {
+        let mut examples = Examples::new(positions.n_words, positions.n_roles);
+        for position in (0..positions.len()).filter(|&position| !positions.terminal[position]) {
+            let results: Option<Vec<f32>> = (0..positions.n_roles)
+                .map(|role| positions.result(position, role).map(|result| f32::from(result) / 100.0))
+                .collect();
+            if let Some(results) = results {
+                examples.push(positions.state(position), &results, 1.0, positions.matches[position]);
+            }
+        }
+        examples
+    }
+
+    /// Adds a state.
+    pub fn push(&mut self, state: &[u64], targets: &[f32], weight: f32, number: u32) {
+        self.states.extend_from_slice(state);
+        self.targets.extend_from_slice(targets);
+        self.weights.push(weight);
+        self.matches.push(number);
+    }
+
+    /// Adds other examples; their matches are others.
+    pub fn append(&mut self, others: &Examples) {
+        let first = self.matches.iter().max().map_or(0, |last| last + 1);
+        self.states.extend_from_slice(&others.states);
+        self.targets.extend_from_slice(&others.targets);
+        self.weights.extend_from_slice(&others.weights);
+        self.matches.extend(others.matches.iter().map(|number| first + number));
+    }
+
+    /// Lets the first examples go, so that no more than `n` are left.
+    pub fn forget(&mut self, n: usize) {
+        let gone = self.len().saturating_sub(n);
+        self.states.drain(..gone * self.n_words);
+        self.targets.drain(..gone * self.n_roles);
+        self.weights.drain(..gone);
+        self.matches.drain(..gone);
+    }
+
+    /// Whether they are of a game with so many words to a state and so many roles, and complete.
+    pub fn is_sound(&self, n_words: usize, n_roles: usize) -> bool {
+        let n = self.len();
+        (self.n_words, self.n_roles) == (n_words, n_roles)
+            && (self.states.len(), self.targets.len(), self.matches.len()) == (n * n_words, n * n_roles, n)
+            && self.targets.iter().chain(&self.weights).all(|number| number.is_finite())
+    }
+
+    /// How many examples there are.
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The states.
+    pub fn views(&self) -> impl Iterator<Item = &[u64]> {
+        self.states.chunks(self.n_words.max(1))
+    }
+}

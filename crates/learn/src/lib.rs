@@ -1,0 +1,12 @@
+//! Evaluation functions from self-play: weights for features, fitted to the results of positions.
+
+pub mod course;
+pub mod example;
+pub mod fit;
+pub mod model;
+pub mod seat;
+pub mod self_play;
+pub mod sight;
+pub mod stage;
+pub mod td;
+pub mod teach;

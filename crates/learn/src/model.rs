@@ -1,0 +1,145 @@
+//! Learned evaluations: weights for what a sight shows.
+
+use std::sync::Arc;
+
+use features::evaluate::incremental::Values;
+use features::pattern::table::{Indices, Tables};
+use machine::RoleId;
+use machine::scalar::Scalar;
+use search::Position;
+
+use crate::sight::Sight;
+
+/// The weights of one role's evaluation: for each set of weights a number, one for each feature and one for each slot.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Weights {
+    /// What is always added.
+    pub bias: Vec<f32>,
+    /// For each set, a weight for each feature.
+    pub features: Vec<Vec<f32>>,
+    /// For each set, a weight for each canonical slot.
+    pub slots: Vec<Vec<f32>>,
+}
+
+/// How what is expected of a role follows from the others' expectations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Sum {
+    /// Each role has weights of its own.
+    Free,
+    /// Two roles share 100 points: the second gets what the first leaves, and has no weights.
+    Shared,
+}
+
+/// Weights that a sight needs, ready for search; shared between threads.
+pub struct Model {
+    /// What it looks at.
+    pub sight: Arc<Sight>,
+    /// The weights of each role.
+    pub weights: Vec<Weights>,
+    /// How the roles hang together.
+    pub sum: Sum,
+    /// For each role and set, its tables.
+    tables: Vec<Vec<Tables<f32>>>,
+}
+
+impl Model {
+    /// Prepares weights.
+    ///
+    /// # Panics
+    /// If there are not as many weights as the sight has sets, features and slots.
+    pub fn new(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Model {
+        Model::fitting(sight, weights, sum).expect("weights fit the sight")
+    }
+
+    /// Prepares weights that come from elsewhere, if they fit the sight.
+    pub fn fitting(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Result<Model, String> {
+        let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
+        let n_roles = if sum == Sum::Shared { 1 } else { sight.game.universe.roles.len() };
+        let n_sets = sight.stages.n_sets();
+        let fits = |weights: &Weights| {
+            [weights.bias.len(), weights.features.len(), weights.slots.len()] == [n_sets; 3]
+                && weights.features.iter().all(|set| set.len() == sight.features.len())
+                && weights.slots.iter().all(|set| set.len() == n_slots)
+        };
+        if weights.len() != n_roles || !weights.iter().all(fits) {
+            return Err("there are not as many weights as features, slots and stages".to_owned());
+        }
+        let tables = |weights: &Weights| weights.slots.iter().map(|slots| expand(&sight, slots)).collect();
+        let tables = weights.iter().map(tables).collect();
+        Ok(Model { sight, weights, sum, tables })
+    }
+
+    /// A place at the start of a match, judged by this model.
+    pub fn judge(self: &Arc<Model>) -> Judge {
+        let values = Values::new(self.sight.compiled.clone());
+        let indices = self.sight.patterns.as_ref().map(|patterns| patterns.indexer.start(values.machine().bits()));
+        Judge { model: self.clone(), values, indices }
+    }
+}
+
+/// The flat tables of canonical weights.
+fn expand(sight: &Sight, slots: &[f32]) -> Tables<f32> {
+    let Some(patterns) = &sight.patterns else { return Tables::new(&[], &[]) };
+    let tables: Vec<Vec<f32>> = (patterns.orbits.iter().zip(patterns.first.windows(2)))
+        .map(|(orbit, span)| orbit.expand(&slots[span[0] as usize..span[1] as usize]))
+        .collect();
+    let instances: Vec<_> = patterns.orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();
+    Tables::new(&tables, &instances)
+}
+
+/// A place in a match with what a model expects there.
+pub struct Judge {
+    model: Arc<Model>,
+    values: Values,
+    indices: Option<Indices<u32>>,
+}
+
+impl Judge {
+    /// The sum behind a role's expectation, before it is squeezed between 0 and 1.
+    pub fn sum(&mut self, role: RoleId) -> f32 {
+        let model = &*self.model;
+        let state = self.values.machine().bits();
+        let set = model.sight.stages.set(state);
+        let weights = &model.weights[role.0 as usize];
+        let values = self.values.values().iter();
+        let sum: f32 = values.zip(&weights.features[set]).map(|(&value, weight)| value as f32 * weight).sum();
+        let looked_up = match (&model.sight.patterns, &mut self.indices) {
+            (Some(patterns), Some(indices)) => {
+                patterns.indexer.go(indices, state);
+                model.tables[role.0 as usize][set].sum(patterns.indexer.indices(indices))
+            }
+            _ => 0.0,
+        };
+        weights.bias[set] + sum + looked_up
+    }
+}
+
+impl Position for Judge {
+    fn machine(&self) -> &Scalar {
+        self.values.machine()
+    }
+
+    fn goal(&mut self, role: RoleId) -> Option<i64> {
+        self.values.goal(role)
+    }
+
+    fn make(&mut self, joint: &[u32]) {
+        self.values.make(joint);
+    }
+
+    fn unmake(&mut self) {
+        self.values.unmake();
+    }
+
+    fn jump(&mut self, state: &[u64]) {
+        self.values.jump(state);
+    }
+
+    fn estimate(&mut self, role: RoleId) -> f32 {
+        let squeeze = |sum: f32| 1.0 / (1.0 + (-sum).exp());
+        match self.model.sum {
+            Sum::Shared if role.0 == 1 => 1.0 - squeeze(self.sum(RoleId(0))),
+            _ => squeeze(self.sum(role)),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What an evaluation looks at: features, patterns, and the stage of the match.
+
+use std::sync::Arc;
+
+use features::compile::{Budget, compile};
+use features::evaluate::{bulk, incremental};
+use features::feature::Feature;
+use features::game::{Game, Views};
+use features::pattern::atoms::{self, AtomicFeature, Literal, Value};
+use features::pattern::orbit::{self, AtomSymmetry, Orbit};
+use features::pattern::shapes;
+use features::pattern::table::{Index, Indexer, Instance};
+use insight::symmetry::{self, Grid};
+use machine::lanes;
+use search::Nature;
+
+use crate::stage::Stages;
+
+/// What an evaluation looks at, prepared; shared between threads.
+///
+/// States and moves of a sight are those of its own network, which has more gates than the game's and may number fluents and
+/// moves otherwise.
+pub struct Sight {
+    /// The game.
+    pub game: Arc<Game>,
+    /// The features.
+    pub features: Vec<Feature>,
+    /// The tables of patterns.
+    pub patterns: Option<Patterns>,
+    /// Which set of weights counts where, for states of the own network.
+    pub stages: Stages,
+    /// The same for states of the game's.
+    pub own_stages: Stages,
+    /// The own network, with what its states are in the game's.
+    pub views: Views,
+    /// What kind of game searches have before them.
+    pub nature: Arc<Nature>,
+    pub(crate) compiled: Arc<incremental::Compiled>,
+    bulk: Arc<bulk::Compiled>,
+}
+
+/// Tables of patterns over the own network.
+pub struct Patterns {
+    pub(crate) indexer: Indexer<u32>,
+    /// The atoms that patterns are made of, over the own network.
+    pub atoms: Vec<AtomicFeature>,
+    /// Patterns with their images.
+    pub orbits: Vec<Orbit>,
+    /// For each instance, its orbit.
+    pub(crate) orbit_of: Vec<u32>,
+    /// For each orbit, the column of its first canonical slot; one more at the end.
+    pub(crate) first: Vec<u32>,
+}
+
+impl Patterns {
+    /// How many canonical slots there are.
+    pub fn n_slots(&self) -> usize {
+        *self.first.last().expect("one more than orbits") as usize
+    }
+
+    /// The atoms and values of a canonical slot, as its first pattern has them.
+    pub fn slot(&self, slot: u32) -> Vec<(u32, Value)> {
+        let orbit = self.first.partition_point(|&first| first <= slot) - 1;
+        let (number, orbit) = (slot - self.first[orbit], &self.orbits[orbit]);
+        let index = orbit.canonical.iter().position(|&canonical| canonical == number).expect("each number has a slot");
+        let instance = &orbit.instances[0];
+        let (strides, _) = instance.strides(&self.atoms);
+        let value = |(at, (&atom, stride)): (usize, (&u32, usize))| {
+            let atomic = &self.atoms[atom as usize];
+            let digit = index / stride % atomic.range();
+            // A digit may stand for another value.
+            let digits = instance.digits.get(at);
+            let value = digits.map_or(digit, |digits| {
+                digits
+                    .iter()
+                    .position(|&other| usize::from(other) == digit)
+                    .expect("digits are values in another order")
+            });
+            (atom, atomic.values[value])
+        };
+        instance.atoms.iter().zip(strides).enumerate().map(value).collect()
+    }
+
+    /// How many indices a state has.
+    pub fn n_instances(&self) -> usize {
+        self.orbit_of.len()
+    }
+}
+
+/// How patterns are proposed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct PatternSettings {
+    /// Slots of a table.
+    pub slots: usize,
+    /// Instances of all patterns together; those of the last orbits are left out.
+    pub instances: usize,
+}
+
+impl Default for PatternSettings {
+    fn default() -> PatternSettings {
+        PatternSettings { slots: 4_096, instances: 256 }
+    }
+}
+
+impl Sight {
+    /// Prepares features, patterns if they are wanted, and stages, which are given for the game's own states.
+    pub fn new(
+        game: Arc<Game>,
+        features: Vec<Feature>,
+        patterns: Option<&PatternSettings>,
+        stages: &Stages,
+    ) -> Result<Sight, String> {
+        let compiled = compile(&game, &features, &Budget::default())?;
+        let places = compiled.views.places();
+        Ok(Sight {
+            patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
+            stages: stages.moved(&places),
+            own_stages: stages.clone(),
+            nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
+            compiled: incremental::Compiled::new(&compiled.sums),
+            bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
+            views: compiled.views,
+            features,
+            game,
+        })
+    }
+
+    /// What is seen in many states of the game's own network.
+    pub fn rows<'a>(&self, states: impl IntoIterator<Item = &'a [u64]>) -> Rows {
+        let states: Vec<Vec<u64>> = states.into_iter().map(|state| self.views.state(state)).collect();
+        let views: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
+        let mut values = Vec::new();
+        bulk::Bulk::new(self.bulk.clone()).values(&views, &mut values);
+        let mut slots = Vec::new();
+        if let (Some(patterns), Some(first)) = (&self.patterns, states.first()) {
+            let mut at = patterns.indexer.start(first);
+            for state in &states {
+                patterns.indexer.go(&mut at, state);
+                for (index, &orbit) in patterns.indexer.indices(&at).iter().zip(&patterns.orbit_of) {
+                    let canonical = &patterns.orbits[orbit as usize].canonical;
+                    let slot = canonical.get(index.place()).map(|slot| patterns.first[orbit as usize] + slot);
+                    slots.push(slot.unwrap_or(u32::MAX));
+                }
+            }
+        }
+        let sets = states.iter().map(|state| self.stages.set(state) as u16).collect();
+        Rows { values, slots, sets }
+    }
+}
+
+/// What is seen in some states.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// For each state, the values of all features.
+    pub values: Vec<i32>,
+    /// For each state and instance of a pattern, the canonical slot; none if that is beyond the table.
+    pub slots: Vec<u32>,
+    /// For each state, the set of weights.
+    pub sets: Vec<u16>,
+}
+
+/// The patterns of a game's boards, over a network that has the game's fluents at these places.
+fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Patterns> {
+    let found = atoms::find(game, &atoms::Settings { counts: false, ..atoms::Settings::default() });
+    let mut proposed = Vec::new();
+    for layer in &found.layers {
+        let shapes = shapes::Settings { slots: settings.slots, ..shapes::Settings::default() };
+        proposed.extend(shapes::propose(&game.structure.boards[layer.board], layer, &shapes).shapes);
+    }
+    let keeping = symmetries(game, &found.features);
+    let budget = orbit::Budget { slots: settings.slots, ..orbit::Budget::default() };
+    let (mut orbits, _) = orbit::orbits(&found.features, &proposed, &keeping, &budget);
+    let mut n = 0;
+    orbits.retain(|orbit| {
+        let kept = n + orbit.instances.len() <= settings.instances;
+        n += if kept { orbit.instances.len() } else { 0 };
+        kept
+    });
+    (0..).zip(&mut orbits).for_each(|(number, orbit)| {
+        orbit.instances.iter_mut().for_each(|instance| instance.table = number);
+    });
+    let mut features = found.features;
+    let move_literal = |literal: &mut Literal| literal.fluent = places[literal.fluent as usize];
+    for feature in &mut features {
+        for value in &mut feature.values {
+            if let Value::Is(literal) = value {
+                move_literal(literal);
+            }
+        }
+        feature.terms.iter_mut().for_each(|(literal, _)| move_literal(literal));
+    }
+    let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();
+    let indexer = Indexer::new(&features, &instances, places.len()).filter(|_| !instances.is_empty())?;
+    let orbit_of = instances.iter().map(|instance| instance.table).collect();
+    let first = std::iter::once(0).chain(orbits.iter().scan(0, |at, orbit| {
+        *at += orbit.n_canonical as u32;
+        Some(*at)
+    }));
+    Some(Patterns { first: first.collect(), atoms: features, indexer, orbit_of, orbits })
+}
+
+/// The symmetries of a game that keep the roles, as far as they are proved.
+fn symmetries(game: &Game, features: &[AtomicFeature]) -> Vec<AtomSymmetry> {
+    let Some(ground) = &game.circuit.ground else { return Vec::new() };
+    let network = &game.circuit.network;
+    let boards = game.structure.boards.iter();
+    let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &game.universe, ground, network)).collect();
+    let found = symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), 1);
+    orbit::keeping_roles(game, features, &found)
+}

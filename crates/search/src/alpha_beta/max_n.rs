@@ -1,0 +1,147 @@
+//! Each role for itself: max^n by iterative deepening.
+//!
+//! A role that has its best result in hand looks no further; nothing else is cut. Where several roles move at once, the
+//! searching role comes first and the others see what was chosen before them.
+
+use machine::RoleId;
+use rand::Rng;
+use rand::seq::SliceRandom;
+
+use super::{MAX_PLY, SLACK, Settings};
+use crate::greedy::worth;
+use crate::nature::Nature;
+use crate::player::{Answer, Limit, MoveReport, StopReason};
+use crate::position::Position;
+use crate::random::legal_moves;
+
+struct Search<'a, P> {
+    position: &'a mut P,
+    nature: &'a Nature,
+    limit: &'a Limit<'a>,
+    /// The roles in the order in which they choose.
+    order: Vec<usize>,
+    hard_depth: u32,
+    nodes: u64,
+    stopped: Option<StopReason>,
+}
+
+/// What each role gets, whether that is exact, and the joint moves that lead there.
+struct Found {
+    values: Vec<f32>,
+    complete: bool,
+    line: Vec<Vec<u32>>,
+}
+
+pub(super) fn search<P: Position>(
+    position: &mut P,
+    nature: &Nature,
+    settings: &Settings,
+    role: RoleId,
+    legal: Vec<Vec<u32>>,
+    random: &mut impl Rng,
+    limit: &Limit,
+) -> Answer {
+    let own = role.0 as usize;
+    let mut order: Vec<usize> = (0..legal.len()).collect();
+    order.sort_by_key(|&of| of != own);
+    let mut search = Search { position, nature, limit, order, hard_depth: 0, nodes: 0, stopped: None };
+    let mut moves: Vec<MoveReport> =
+        legal[own].iter().map(|&chosen| MoveReport { chosen, visits: 0, value: 0.0, proven: false }).collect();
+    moves.shuffle(random);
+    let mut answer = Answer { stop: StopReason::Depth, values: vec![f32::NAN; legal.len()], ..Answer::default() };
+    answer.joint = legal.iter().map(|moves| moves[0]).collect();
+    'deeper: for depth in 1..=settings.depth.min(MAX_PLY as u32 - SLACK) {
+        search.hard_depth = depth + SLACK;
+        let mut best: Option<Found> = None;
+        let mut complete = true;
+        for at in 0..moves.len() {
+            let before = search.nodes;
+            let mut joint: Vec<Option<u32>> = vec![None; legal.len()];
+            joint[own] = Some(moves[at].chosen);
+            let found = search.choose(&legal, &mut joint, depth, 0);
+            if search.stopped.is_some() {
+                break 'deeper;
+            }
+            complete &= found.complete;
+            let report = &mut moves[at];
+            (report.value, report.proven) = (found.values[own], found.complete);
+            report.visits += search.nodes - before;
+            if best.as_ref().is_none_or(|best| found.values[own] > best.values[own]) {
+                moves[..=at].rotate_right(1);
+                (answer.line, answer.values) = (found.line.clone(), found.values.clone());
+                let sure = found.complete && found.values[own] >= nature.range[own].1;
+                best = Some(found);
+                if sure {
+                    complete = true;
+                    break;
+                }
+            }
+        }
+        answer.depth = depth;
+        if complete {
+            (answer.stop, answer.proven) = (StopReason::Solved, true);
+            break;
+        }
+    }
+    answer.stop = search.stopped.unwrap_or(answer.stop);
+    answer.nodes = search.nodes;
+    answer.joint[own] = moves[0].chosen;
+    answer.moves = vec![Vec::new(); legal.len()];
+    answer.moves[own] = moves;
+    answer
+}
+
+impl<P: Position> Search<'_, P> {
+    fn visit(&mut self, depth: u32, ply: u32) -> Found {
+        self.nodes += 1;
+        if self.nodes >= self.limit.nodes {
+            self.stopped = Some(StopReason::Nodes);
+        } else if self.nodes.is_multiple_of(8) && (self.limit.stop)() {
+            self.stopped = Some(StopReason::Stopped);
+        }
+        let terminal = self.position.machine().terminal();
+        let legal = legal_moves(self.position.machine());
+        let forced = legal.iter().all(|moves| moves.len() == 1);
+        let over = terminal || legal.iter().any(Vec::is_empty);
+        if over || self.stopped.is_some() || ply >= self.hard_depth || depth == 0 && !forced {
+            let roles = 0..legal.len() as u32;
+            let values = roles.map(|role| worth(self.position, RoleId(role))).collect();
+            return Found { values, complete: over, line: Vec::new() };
+        }
+        let mut joint = vec![None; legal.len()];
+        self.choose(&legal, &mut joint, if forced { depth + 1 } else { depth }, ply)
+    }
+
+    /// Lets the roles that have not chosen choose, one after another.
+    fn choose(&mut self, legal: &[Vec<u32>], joint: &mut Vec<Option<u32>>, depth: u32, ply: u32) -> Found {
+        let Some(&role) = self.order.iter().find(|&&role| joint[role].is_none()) else {
+            let joint: Vec<u32> = joint.iter().flatten().copied().collect();
+            self.position.make(&joint);
+            let mut found = self.visit(depth - 1, ply + 1);
+            self.position.unmake();
+            found.line.insert(0, joint);
+            return found;
+        };
+        let mut best: Option<Found> = None;
+        let mut complete = true;
+        for &chosen in &legal[role] {
+            joint[role] = Some(chosen);
+            let found = self.choose(legal, joint, depth, ply);
+            complete &= found.complete;
+            if best.as_ref().is_none_or(|best| found.values[role] > best.values[role]) {
+                let sure = found.complete && found.values[role] >= self.nature.range[role].1;
+                best = Some(found);
+                if sure {
+                    complete = true;
+                    break;
+                }
+            }
+            if self.stopped.is_some() {
+                break;
+            }
+        }
+        joint[role] = None;
+        let best = best.expect("the role has a legal move");
+        Found { complete, ..best }
+    }
+}

@@ -1,0 +1,243 @@
+use machine::lanes;
+use machine::scalar::{self, Scalar};
+use rand::RngExt;
+use rustc_hash::FxHashMap;
+
+use super::lines::for_each_joint;
+use super::*;
+use crate::equilibrium;
+use crate::testing::{network, of_rules};
+
+fn player(game: &str) -> AlphaBeta<Scalar> {
+    of_network(network(game))
+}
+
+fn of_network(network: Arc<machine::network::Network>) -> AlphaBeta<Scalar> {
+    let nature = Arc::new(Nature::new(&lanes::Compiled::new(network.clone()), 1));
+    let machine = Scalar::new(scalar::Compiled::new(network));
+    let settings = Settings { bytes: 1 << 20, simultaneous: Simultaneous::Seen, ..Settings::default() };
+    AlphaBeta::new(machine, nature, settings, 1)
+}
+
+/// The value of a state for a role, by looking at everything: the others minimise it, and see our move.
+fn minimax(machine: &mut Scalar, role: RoleId, known: &mut FxHashMap<u128, i64>) -> i64 {
+    if let Some(&value) = known.get(&machine.hash()) {
+        return value;
+    }
+    let legal = legal_moves(machine);
+    let value = if machine.terminal() || legal.iter().any(Vec::is_empty) {
+        machine.goal(role).unwrap_or(50)
+    } else {
+        let mut best = i64::MIN;
+        for &chosen in &legal[role.0 as usize] {
+            let mut worst = i64::MAX;
+            for_each_joint(&legal, Some((role.0 as usize, chosen)), |joint| {
+                machine.make(joint);
+                worst = worst.min(minimax(machine, role, known));
+                machine.unmake();
+                true
+            });
+            best = best.max(worst);
+        }
+        best
+    };
+    known.insert(machine.hash(), value);
+    value
+}
+
+/// In states after a few random moves, the search finds the value that looking at everything finds.
+fn agrees(game: &str, n_states: usize, plies: std::ops::Range<usize>, nodes: u64) {
+    agrees_on(game, player(game), n_states, plies, nodes);
+}
+
+fn agrees_on(game: &str, player: AlphaBeta<Scalar>, n_states: usize, plies: std::ops::Range<usize>, nodes: u64) {
+    let mut player = player;
+    let mut machine = Scalar::new(player.position.compiled().clone());
+    let n_roles = player.nature.range.len() as u32;
+    let mut random = Pcg64Mcg::seed_from_u64(9);
+    let mut known: Vec<FxHashMap<u128, i64>> = vec![FxHashMap::default(); n_roles as usize];
+    let mut n_compared = 0;
+    while n_compared < n_states {
+        let compiled = machine.compiled().clone();
+        machine.jump(compiled.initial());
+        for _ in 0..random.random_range(plies.clone()) {
+            if !machine.terminal() {
+                let joint = |moves: &Vec<u32>| moves[random.random_range(0..moves.len())];
+                let joint: Vec<u32> = legal_moves(&machine).iter().map(joint).collect();
+                machine.make(&joint);
+            }
+        }
+        if machine.terminal() {
+            continue;
+        }
+        let state = machine.bits().to_vec();
+        machine.jump(&state);
+        for role in (0..n_roles).map(RoleId) {
+            let answer = player.search(&state, role, &Limit::nodes(nodes));
+            if answer.stop == StopReason::Forced {
+                continue;
+            }
+            assert!(answer.proven, "{game}: {:?} after {} nodes", answer.stop, answer.nodes);
+            let expected = minimax(&mut machine, role, &mut known[role.0 as usize]);
+            assert_eq!((answer.values[role.0 as usize] * 100.0).round() as i64, expected, "{game}");
+            n_compared += 1;
+        }
+    }
+}
+
+#[test]
+fn equals_minimax_on_tic_tac_toe() {
+    agrees("tic-tac-toe", 60, 1..7, 100_000);
+    agrees("tic-tac-toe-inverted", 40, 2..7, 100_000);
+}
+
+#[test]
+fn equals_minimax_on_small_games() {
+    agrees("nim-5", 20, 2..6, 1_000_000);
+    agrees("connect-3-3x3", 40, 0..6, 1_000_000);
+    agrees("connect-3-4x4", 10, 5..10, 1_000_000);
+    agrees("minichess-3x3", 10, 0..6, 2_000_000);
+    agrees("minichess", 5, 0..4, 2_000_000);
+}
+
+/// One role chases the other along a path and loses when the time is up. The search leaves the counter out of its keys while it
+/// can't matter, and is right about the last moves all the same.
+#[test]
+fn equals_minimax_where_steps_are_counted() {
+    for (limit, length) in [(4, 6), (9, 6), (24, 5), (40, 7), (60, 4)] {
+        let count = |name: &str, n: usize| -> String { (1..=n).map(|i| format!("({name} {} {i})", i - 1)).collect() };
+        let rules = format!(
+            "(role hunter) (role prey) {} {} (init (step 0)) (init (turn hunter)) (init (at hunter 0))
+            (init (at prey {})) (<= (other hunter prey)) (<= (other prey hunter))
+            (<= (near ?x ?y) (path ?x ?y)) (<= (near ?x ?y) (path ?y ?x))
+            (<= (legal ?r (go ?y)) (true (turn ?r)) (true (at ?r ?x)) (near ?x ?y))
+            (<= (legal hunter stay) (true (turn hunter)))
+            (<= (legal ?r wait) (true (turn ?q)) (other ?q ?r))
+            (<= (next (at ?r ?y)) (does ?r (go ?y)))
+            (<= (next (at ?r ?x)) (true (at ?r ?x)) (does ?r wait))
+            (<= (next (at ?r ?x)) (true (at ?r ?x)) (does ?r stay))
+            (<= (next (turn ?r)) (true (turn ?q)) (other ?q ?r))
+            (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+            (<= caught (true (at hunter ?x)) (true (at prey ?x)))
+            (<= terminal caught) (<= terminal (true (step {limit})))
+            (<= (goal hunter 100) caught) (<= (goal hunter 0) (not caught))
+            (<= (goal prey 0) caught) (<= (goal prey 100) (not caught))",
+            count("succ", limit),
+            count("path", length - 1),
+            length - 1
+        );
+        let player = of_network(of_rules(rules.as_bytes()));
+        assert_eq!(player.nature.counters.fluents.len(), limit + 1, "step {limit}");
+        agrees_on("hunt", player, 30, 0..limit.min(30), 1_000_000);
+    }
+}
+
+/// Three roles, all of them against one; and moves at the same time.
+#[test]
+fn equals_minimax_with_several_opponents_and_at_the_same_time() {
+    agrees("three-player-tic-tac-toe", 20, 6..10, 2_000_000);
+    agrees("tic-tic-toe", 20, 1..4, 2_000_000);
+}
+
+/// Whatever is chosen, the values of small games of moves at the same time are those that solving all matrices gives.
+#[test]
+fn equals_solved_matrices_at_the_same_time() {
+    fn value(machine: &mut Scalar, known: &mut FxHashMap<u128, f64>) -> f64 {
+        if let Some(&value) = known.get(&machine.hash()) {
+            return value;
+        }
+        let legal = legal_moves(machine);
+        let value = if machine.terminal() {
+            machine.goal(RoleId(0)).unwrap_or(50) as f64 / 100.0
+        } else {
+            let mut payoff = Vec::new();
+            for &chosen in &legal[0] {
+                let mut row = Vec::new();
+                for_each_joint(&legal, Some((0, chosen)), |joint| {
+                    machine.make(joint);
+                    row.push(value(machine, known));
+                    machine.unmake();
+                    true
+                });
+                payoff.push(row);
+            }
+            equilibrium::solve(&payoff).value
+        };
+        known.insert(machine.hash(), value);
+        value
+    }
+    for game in ["matching-pennies", "rock-paper-scissors"] {
+        let mut player = player(game);
+        player.settings.simultaneous = Simultaneous::Matrix(64);
+        player.settings.opponents = Opponents::Paranoid;
+        let state = player.position.bits().to_vec();
+        let answer = player.search(&state, RoleId(0), &Limit::nodes(1_000_000));
+        let mut machine = Scalar::new(player.position.compiled().clone());
+        let expected = value(&mut machine, &mut FxHashMap::default());
+        assert!(answer.proven, "{game}");
+        assert!((f64::from(answer.values[0]) - expected).abs() < 1e-3, "{game}: {} {expected}", answer.values[0]);
+    }
+}
+
+/// Where interests are not opposed, each takes what is best for itself.
+#[test]
+fn each_for_itself() {
+    let mut player = player("prisoners-dilemma");
+    assert!(player.is_max_n());
+    let state = player.position.bits().to_vec();
+    let answer = player.search(&state, RoleId(1), &Limit::nodes(100_000));
+    assert_eq!(answer.line.first().map(Vec::len), Some(2));
+    assert!(answer.depth >= 1 && answer.values.iter().all(|value| (0.0..=1.0).contains(value)), "{answer:?}");
+}
+
+#[test]
+fn known_results_within_so_many_nodes() {
+    let mut results = Vec::new();
+    for game in ["tic-tac-toe", "nim-5", "connect-3-4x4", "minichess-3x3"] {
+        let mut player = player(game);
+        let state = player.position.bits().to_vec();
+        let answer = player.search(&state, RoleId(0), &Limit::nodes(3_000_000));
+        results.push((game, answer.values[0], answer.proven, answer.nodes));
+    }
+    assert!(results.iter().all(|result| result.2), "{results:?}");
+    assert_eq!(results[0].1, 0.5);
+    assert!(results[0].3 < 20_000, "{results:?}");
+}
+
+/// A win is taken at once, although there are other ways to win.
+#[test]
+fn wins_come_soon() {
+    let rules = b"(role a) (role b) (init (left 9)) (init (turn a))
+        (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+        (<= (legal ?r (take 1)) (true (turn ?r)) (true (left ?n)) (succ ?m ?n))
+        (<= (legal ?r (take 2)) (true (turn ?r)) (true (left ?n)) (succ ?m ?n) (succ ?k ?m))
+        (<= (legal ?r wait) (role ?r) (not (true (turn ?r))))
+        (<= (next (left ?m)) (does ?r (take 1)) (true (left ?n)) (succ ?m ?n))
+        (<= (next (left ?k)) (does ?r (take 2)) (true (left ?n)) (succ ?m ?n) (succ ?k ?m))
+        (<= (next (turn a)) (true (turn b))) (<= (next (turn b)) (true (turn a)))
+        (<= terminal (true (left 0)))
+        (<= (goal ?r 100) (role ?r) (not (true (turn ?r)))) (<= (goal ?r 0) (true (turn ?r)))";
+    let mut player = of_network(of_rules(rules));
+    let state = player.position.bits().to_vec();
+    let answer = player.search(&state, RoleId(0), &Limit::nodes(100_000));
+    // Nine stones: a multiple of three is lost for the one to move.
+    assert_eq!((answer.values.clone(), answer.proven), (vec![0.0, 1.0], true));
+    // It holds out as long as possible: one stone a move of its own, and the winner needs six moves in all.
+    assert_eq!(answer.line.len(), 6, "{:?}", answer.line);
+}
+
+/// The search stops soon after it is told to, and its move is legal.
+#[test]
+fn it_stops_when_told() {
+    let mut player = player("connect-four");
+    let state = player.position.bits().to_vec();
+    let calls = std::cell::Cell::new(0);
+    let stop = || {
+        calls.set(calls.get() + 1);
+        calls.get() > 10
+    };
+    let answer = player.search(&state, RoleId(0), &Limit { nodes: u64::MAX, stop: &stop });
+    assert_eq!(answer.stop, StopReason::Stopped);
+    assert!(answer.nodes < 1_000);
+    assert!(legal_moves(&player.position)[0].contains(&answer.joint[0]));
+}

@@ -1,0 +1,101 @@
+//! Playing matches between players.
+
+use machine::RoleId;
+use machine::scalar::Scalar;
+
+use crate::player::{Answer, Limit, Player};
+
+/// How a match went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Match {
+    /// The joint moves, from the initial state on.
+    pub moves: Vec<Vec<u32>>,
+    /// Each role's result; `None` where the rules give none, or the match was given up.
+    pub goals: Vec<Option<i64>>,
+    /// Whether it was played to its end.
+    pub ended: bool,
+    /// For each role, what its player did.
+    pub work: Vec<Work>,
+}
+
+/// What a player did in a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Moves that it thought about.
+    pub n_searches: u64,
+    /// States visited.
+    pub nodes: u64,
+    /// Playouts.
+    pub playouts: u64,
+    /// The depths reached, added up.
+    pub depths: u64,
+}
+
+impl Work {
+    /// Adds one answer.
+    pub fn add(&mut self, answer: &Answer) {
+        if answer.nodes > 0 {
+            self.n_searches += 1;
+            self.nodes += answer.nodes;
+            self.playouts += answer.playouts;
+            self.depths += u64::from(answer.depth);
+        }
+    }
+}
+
+/// Gives a role time to choose: it is called with the role and with what lets the player choose under a limit.
+pub type Think<'a> = dyn FnMut(RoleId, &mut dyn FnMut(&Limit) -> Answer) -> Answer + 'a;
+
+/// Plays a match from the initial state, or on from the moves given, for at most `cap` joint moves in all. A player for each role.
+/// `think` is called whenever a role has a choice; it is given the role and must call what else it is given with a limit, once:
+/// so clocks are the caller's.
+pub fn play(
+    machine: &mut Scalar,
+    players: &mut [&mut dyn Player],
+    opening: &[Vec<u32>],
+    cap: usize,
+    think: &mut Think<'_>,
+) -> Match {
+    let n_roles = players.len();
+    let initial = machine::Machine::initial(machine).expect("a network has no budget");
+    machine.jump(&initial);
+    players.iter_mut().for_each(|player| player.begin());
+    let mut record = Match { work: vec![Work::default(); n_roles], ..Match::default() };
+    let mut legal = Vec::new();
+    loop {
+        if machine.terminal() {
+            record.ended = true;
+            break;
+        }
+        if record.moves.len() >= cap {
+            break;
+        }
+        let mut joint: Vec<u32> = Vec::with_capacity(n_roles);
+        let given = opening.get(record.moves.len());
+        for role in 0..n_roles {
+            let id = RoleId(role as u32);
+            legal.clear();
+            machine.legal_moves(id, &mut legal);
+            let chosen = match (&legal[..], given) {
+                ([], _) => break,
+                (_, Some(given)) => given[role],
+                (&[only], None) => only,
+                _ => {
+                    let answer = think(id, &mut |limit| players[role].choose(machine.bits(), id, limit));
+                    record.work[role].add(&answer);
+                    answer.joint[role]
+                }
+            };
+            assert!(legal.contains(&chosen), "the player of role {role} chose an illegal move");
+            joint.push(chosen);
+        }
+        if joint.len() < n_roles {
+            break;
+        }
+        machine.make(&joint);
+        record.moves.push(joint);
+    }
+    record.goals =
+        (0..n_roles as u32).map(|role| if record.ended { machine.goal(RoleId(role)) } else { None }).collect();
+    record
+}

@@ -1,0 +1,149 @@
+//! What results of matches tell: means with intervals, and when enough has been seen.
+
+use rand::{Rng, RngExt};
+
+/// The 97.5 % point of the normal distribution: for intervals of 95 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// An estimate with its interval of 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Wilson's interval for a mean of `n` results from 0 to 1 (Wilson 1927). It is exact in its kind for wins and losses, and
+/// somewhat wide where there are results between.
+pub fn wilson(points: f64, n: u64) -> Interval {
+    if n == 0 {
+        return Interval { mean: 0.5, low: 0.0, high: 1.0 };
+    }
+    let (count, mean) = (n as f64, points / n as f64);
+    let squared = Z * Z / count;
+    let center = (mean + squared / 2.0) / (1.0 + squared);
+    let half = Z * ((mean * (1.0 - mean) + squared / 4.0) / count).max(0.0).sqrt() / (1.0 + squared);
+    Interval { mean, low: (center - half).max(0.0), high: (center + half).min(1.0) }
+}
+
+/// The interval of a mean by drawing anew from the results, `n_draws` times (Efron 1979).
+pub fn bootstrap(results: &[f64], n_draws: usize, random: &mut impl Rng) -> Interval {
+    if results.is_empty() {
+        return Interval { mean: 0.5, low: 0.0, high: 1.0 };
+    }
+    let n = results.len();
+    let mean = results.iter().sum::<f64>() / n as f64;
+    let mut draw = || (0..n).map(|_| results[random.random_range(0..n)]).sum::<f64>() / n as f64;
+    let mut means: Vec<f64> = (0..n_draws.max(40)).map(|_| draw()).collect();
+    means.sort_unstable_by(f64::total_cmp);
+    let tail = means.len() / 40;
+    Interval { mean, low: means[tail], high: means[means.len() - 1 - tail] }
+}
+
+/// What a difference in Elo points means as an expected result.
+pub fn expected_result(elo: f64) -> f64 {
+    1.0 / (1.0 + 10f64.powf(-elo / 400.0))
+}
+
+/// The difference in Elo points that an expected result means.
+pub fn elo(result: f64) -> f64 {
+    400.0 * (result / (1.0 - result)).log10()
+}
+
+/// A sequential test between two expected results (Wald 1945).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sprt {
+    /// The result that is to be told from `p1`; lower than it.
+    pub p0: f64,
+    /// The result that is hoped for.
+    pub p1: f64,
+    /// How often `p1` is believed where `p0` is true.
+    pub alpha: f64,
+    /// How often `p0` is believed where `p1` is true.
+    pub beta: f64,
+}
+
+impl Sprt {
+    /// A test between two differences in Elo points, with errors of 5 % each.
+    pub fn between_elo(elo0: f64, elo1: f64) -> Sprt {
+        Sprt { p0: expected_result(elo0), p1: expected_result(elo1), alpha: 0.05, beta: 0.05 }
+    }
+
+    /// By how much the results favour `p1`, as the logarithm of a ratio of likelihoods. A draw counts as half a win and half a
+    /// loss, which makes the test cautious.
+    pub fn log_likelihood_ratio(&self, points: f64, n: u64) -> f64 {
+        points * (self.p1 / self.p0).ln() + (n as f64 - points) * ((1.0 - self.p1) / (1.0 - self.p0)).ln()
+    }
+
+    /// Which of the two is believed after results with this sum: `Some(true)` for `p1`; `None` if more matches are needed.
+    pub fn decide(&self, points: f64, n: u64) -> Option<bool> {
+        let ratio = self.log_likelihood_ratio(points, n);
+        if ratio >= ((1.0 - self.beta) / self.alpha).ln() {
+            Some(true)
+        } else if ratio <= (self.beta / (1.0 - self.alpha)).ln() {
+            Some(false)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    /// Figures of Wilson's interval as tables give them.
+    #[test]
+    fn wilson_by_the_book() {
+        let interval = wilson(8.0, 10);
+        assert!((interval.low - 0.4902).abs() < 1e-4 && (interval.high - 0.9433).abs() < 1e-4, "{interval:?}");
+        let interval = wilson(0.0, 20);
+        assert!(interval.low == 0.0 && (interval.high - 0.1611).abs() < 1e-4, "{interval:?}");
+        assert_eq!(wilson(0.0, 0), Interval { mean: 0.5, low: 0.0, high: 1.0 });
+    }
+
+    /// For many wins and losses, drawing anew gives about what Wilson gives.
+    #[test]
+    fn bootstrap_is_near_wilson() {
+        let results: Vec<f64> = (0..400).map(|index| f64::from(u8::from(index % 10 < 3))).collect();
+        let drawn = bootstrap(&results, 2_000, &mut Pcg64Mcg::seed_from_u64(1));
+        let wilson = wilson(120.0, 400);
+        assert_eq!(drawn.mean, 0.3);
+        assert!((drawn.low - wilson.low).abs() < 0.01 && (drawn.high - wilson.high).abs() < 0.01, "{drawn:?}");
+    }
+
+    #[test]
+    fn elo_and_results() {
+        assert_eq!(expected_result(0.0), 0.5);
+        assert!((expected_result(200.0) - 0.7597).abs() < 1e-4);
+        assert!((elo(expected_result(73.0)) - 73.0).abs() < 1e-9);
+    }
+
+    /// Each hypothesis is rejected where it is true about as seldom as it should be.
+    #[test]
+    fn sequential_tests_err_seldom() {
+        let test = Sprt { p0: 0.5, p1: 0.6, alpha: 0.05, beta: 0.05 };
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        for (truth, expected) in [(0.5, false), (0.6, true)] {
+            let mut n_wrong = 0;
+            for _ in 0..1_000 {
+                let (mut points, mut n) = (0.0, 0);
+                let decision = loop {
+                    points += f64::from(u8::from(random.random_bool(truth)));
+                    n += 1;
+                    if let Some(decision) = test.decide(points, n) {
+                        break decision;
+                    }
+                };
+                n_wrong += u32::from(decision != expected);
+            }
+            assert!((10..75).contains(&n_wrong), "{n_wrong} of 1000 wrong");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Playouts under way, one in each lane.
+
+use machine::RoleId;
+use machine::lanes::{LANES, Vector};
+
+use super::tree::{End, NONE, Path};
+use super::{Best, Uct};
+use crate::player::{Limit, StopReason};
+
+/// A search that is running.
+pub(super) struct Flight<'a> {
+    uct: &'a mut Uct,
+    /// The lanes that a playout may be in.
+    idle: Vec<usize>,
+    /// The lanes that stand in the tree's last node and will leave the tree by a given joint move.
+    leaving: Vector,
+    /// The lanes that have just left the tree.
+    fresh: Vector,
+    /// The lanes that play by chance.
+    playing: Vector,
+    paths: Vec<Path>,
+    /// The step at which each lane left the tree.
+    left_at: Vec<u32>,
+    step: u32,
+    /// For each lane and role, a result.
+    results: Vec<f32>,
+    /// For one role alone: each step's moves.
+    record: Option<Record>,
+    pub(super) n_playouts: u64,
+    pub(super) n_states: u64,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(uct: &'a mut Uct) -> Flight<'a> {
+        let n_roles = uct.rule.range.len();
+        let n_moves = uct.lanes.network().moves.len();
+        Flight {
+            idle: (0..LANES).rev().collect(),
+            leaving: Vector::ZERO,
+            fresh: Vector::ZERO,
+            playing: Vector::ZERO,
+            paths: vec![Path::default(); LANES],
+            left_at: vec![0; LANES],
+            step: 0,
+            results: vec![0.0; LANES * n_roles],
+            record: (n_roles == 1).then(|| Record::new(n_moves, uct.settings.cap as usize)),
+            n_playouts: 0,
+            n_states: 0,
+            uct,
+        }
+    }
+
+    /// Plays until the limit is reached or the root is decided.
+    pub(super) fn run(&mut self, limit: &Limit) -> StopReason {
+        let reason = loop {
+            if self.uct.tree.nodes[0].exact != NONE {
+                break StopReason::Solved;
+            }
+            if let Some(best) = &self.uct.best
+                && best.value >= self.uct.rule.range[0].1
+            {
+                break StopReason::Solved;
+            }
+            if self.n_playouts >= limit.nodes {
+                break StopReason::Nodes;
+            }
+            if (limit.stop)() {
+                break StopReason::Stopped;
+            }
+            self.refill(limit.nodes);
+            self.advance();
+        };
+        let under_way = self.leaving | self.fresh | self.playing;
+        under_way.lanes().for_each(|lane| self.uct.tree.forget(&self.paths[lane]));
+        reason
+    }
+
+    /// Sends idle lanes down the tree, if there are enough of them.
+    fn refill(&mut self, n_playouts: u64) {
+        let (least, most) = (self.uct.least_width, self.uct.settings.width.1.min(LANES));
+        let width = (self.uct.tree.nodes[0].n as usize / self.uct.settings.share).clamp(least, most);
+        let busy = LANES - self.idle.len();
+        // What is left to be played bounds the number under way, so that a small limit is not overrun.
+        let left = (n_playouts - self.n_playouts).min(LANES as u64) as usize;
+        let wanted = width.saturating_sub(busy).min(left.saturating_sub(busy));
+        if wanted == 0 || wanted < (width / 8).min(left) {
+            return;
+        }
+        // Ways that end at an exact result need no lane; there may be many.
+        let mut n_tries = 4 * wanted;
+        let mut n_sent = 0;
+        while n_sent < wanted && n_tries > 0 {
+            n_tries -= 1;
+            let lane = *self.idle.last().expect("a lane is idle");
+            let Uct { tree, rule, turn, .. } = &mut *self.uct;
+            let path = &mut self.paths[lane];
+            match tree.descend(rule, turn, path) {
+                End::Exact(node) => {
+                    let results = tree.exact(node).expect("it is exact").to_vec();
+                    tree.learn(path, &results);
+                    self.n_playouts += 1;
+                    if path.nodes.len() == 1 || self.n_playouts >= n_playouts {
+                        break;
+                    }
+                }
+                End::New => {
+                    self.idle.pop();
+                    self.leaving.set(lane, true);
+                    n_sent += 1;
+                }
+            }
+        }
+        let Uct { tree, lanes, .. } = &mut *self.uct;
+        let last = |lane: usize| *self.paths[lane].nodes.last().expect("a path begins at the root");
+        let states: Vec<(usize, &[u64])> = self.leaving.lanes().map(|lane| (lane, tree.state(last(lane)))).collect();
+        lanes.load_some(&states);
+    }
+
+    /// One joint move in every lane.
+    fn advance(&mut self) {
+        if (self.leaving | self.fresh | self.playing).is_zero() {
+            return;
+        }
+        self.uct.lanes.evaluate();
+        let terminal = self.uct.lanes.lanes_where(self.uct.lanes.network().terminal);
+        let over = terminal & (self.playing | self.fresh);
+        if !over.is_zero() {
+            self.judge(over);
+        }
+        // Step 1. States that were just met become nodes.
+        if !self.fresh.is_zero() {
+            self.expand(terminal);
+            self.playing = self.playing | self.fresh;
+            self.fresh = Vector::ZERO;
+        }
+        // Step 2. Playouts come back.
+        if !over.is_zero() {
+            self.come_back(over);
+        }
+        // Step 3. Moves by chance; given ones for lanes that leave the tree.
+        let n_roles = self.uct.rule.range.len();
+        let mut stuck = Vector::ZERO;
+        for role in 0..n_roles as u32 {
+            stuck = stuck | self.uct.lanes.choose(&mut self.uct.random, RoleId(role));
+        }
+        stuck = stuck & self.playing;
+        if self.step % 64 == 63 {
+            for lane in self.playing.lanes().collect::<Vec<_>>() {
+                if self.step - self.left_at[lane] > self.uct.settings.cap {
+                    stuck.set(lane, true);
+                }
+            }
+        }
+        if !stuck.is_zero() {
+            self.judge(stuck);
+            self.come_back(stuck);
+        }
+        if let Some(record) = &mut self.record {
+            record.note(self.step, |chosen| self.uct.lanes.is_made(chosen));
+        }
+        if !self.leaving.is_zero() {
+            let paths = &self.paths;
+            let moves =
+                self.leaving.lanes().flat_map(|lane| paths[lane].joint.iter().map(move |&chosen| (lane, chosen)));
+            self.uct.lanes.replace_moves(self.leaving, moves);
+        }
+        self.uct.lanes.advance();
+        self.n_states += u64::from((self.playing | self.leaving).count());
+        self.fresh = self.leaving;
+        self.leaving = Vector::ZERO;
+        self.step += 1;
+    }
+
+    /// Makes nodes of the states in fresh lanes, unless other lanes have come there before.
+    fn expand(&mut self, terminal: Vector) {
+        let full = self.uct.tree.bytes() >= self.uct.settings.bytes;
+        // Step 1. The states and their legal moves.
+        let mut states = Vec::new();
+        self.uct.lanes.store_some(self.fresh, &mut states);
+        let n_words = states.len() / self.fresh.count() as usize;
+        let mut legal: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.fresh.count() as usize];
+        let mut place = [0u16; LANES];
+        self.fresh.lanes().zip(0..).for_each(|(lane, at)| place[lane] = at);
+        let open = self.fresh & !terminal;
+        let network = self.uct.lanes.network();
+        for (role, moves) in (0u32..).zip(&network.moves_of) {
+            for chosen in moves.clone() {
+                let lanes = self.uct.lanes.lanes_where(network.legal[chosen as usize]) & open;
+                if !lanes.is_zero() {
+                    lanes.lanes().for_each(|lane| legal[usize::from(place[lane])].push((role, chosen)));
+                }
+            }
+        }
+        // Step 2. The nodes.
+        let n_roles = self.uct.rule.range.len();
+        for lane in self.fresh.lanes() {
+            let path = &mut self.paths[lane];
+            self.left_at[lane] = self.step;
+            let tree = &mut self.uct.tree;
+            let mut child = tree.after(path);
+            let at = usize::from(place[lane]);
+            if child == NONE {
+                if full && !terminal.get(lane) {
+                    continue;
+                }
+                child = tree.add_node(&states[at * n_words..(at + 1) * n_words]);
+                for &(role, chosen) in &legal[at] {
+                    tree.add_arm(role as usize, chosen);
+                }
+                tree.link(path, child);
+                if terminal.get(lane) || (0..n_roles).any(|role| tree.arms_of(child, role).is_empty()) {
+                    tree.set_exact(child, &self.results[lane * n_roles..(lane + 1) * n_roles]);
+                    tree.prove(path, child, &self.uct.rule);
+                }
+            }
+            path.nodes.push(child);
+            self.uct.tree.nodes[child as usize].pending += 1;
+        }
+    }
+
+    /// Finds the results of lanes in which nothing more is played.
+    fn judge(&mut self, which: Vector) {
+        let n_roles = self.uct.rule.range.len();
+        which.lanes().for_each(|lane| self.results[lane * n_roles..(lane + 1) * n_roles].fill(f32::NAN));
+        self.uct.lanes.evaluate_goals();
+        let network = self.uct.lanes.network();
+        for &(role, value, wire) in &network.goals {
+            let lanes = self.uct.lanes.lanes_where(wire) & which;
+            for lane in lanes.lanes() {
+                let result = &mut self.results[lane * n_roles + role as usize];
+                // Where the rules give several values, none counts.
+                *result = if result.is_nan() { value as f32 / 100.0 } else { f32::INFINITY };
+            }
+        }
+        for lane in which.lanes() {
+            for result in &mut self.results[lane * n_roles..(lane + 1) * n_roles] {
+                if !result.is_finite() {
+                    *result = 0.5;
+                }
+            }
+        }
+    }
+
+    /// Takes the results of lanes into the tree.
+    fn come_back(&mut self, which: Vector) {
+        let n_roles = self.uct.rule.range.len();
+        for lane in which.lanes() {
+            let results = &self.results[lane * n_roles..(lane + 1) * n_roles];
+            let path = &self.paths[lane];
+            self.uct.tree.learn(path, results);
+            self.n_playouts += 1;
+            self.idle.push(lane);
+            if let Some(record) = &self.record
+                && self.uct.best.as_ref().is_none_or(|best| results[0] > best.value)
+            {
+                let mut line = self.uct.tree.moves(path);
+                line.extend((self.left_at[lane]..self.step).map(|step| record.get(step, lane)));
+                let state = self.uct.tree.state(0).into();
+                self.uct.best = Some(Best { value: results[0], line, state });
+            }
+        }
+        self.playing = self.playing & !which;
+    }
+}
+
+/// The moves of one role in all lanes, for the last so many steps. Numbers are bit-sliced.
+struct Record {
+    n_moves: u32,
+    n_planes: usize,
+    planes: Vec<Vector>,
+}
+
+impl Record {
+    fn new(n_moves: usize, cap: usize) -> Record {
+        let n_planes = (usize::BITS - n_moves.leading_zeros()) as usize;
+        // Playouts are looked at every 64 steps, so they may be that much longer.
+        Record { n_moves: n_moves as u32, n_planes, planes: vec![Vector::ZERO; (cap + 66) * n_planes] }
+    }
+
+    fn at(&self, step: u32) -> usize {
+        step as usize * self.n_planes % self.planes.len()
+    }
+
+    fn note(&mut self, step: u32, is_made: impl Fn(u32) -> Vector) {
+        let at = self.at(step);
+        let planes = &mut self.planes[at..at + self.n_planes];
+        planes.fill(Vector::ZERO);
+        for chosen in 0..self.n_moves {
+            let lanes = is_made(chosen);
+            if !lanes.is_zero() {
+                for (_, plane) in planes.iter_mut().enumerate().filter(|(bit, _)| chosen >> bit & 1 == 1) {
+                    *plane = *plane | lanes;
+                }
+            }
+        }
+    }
+
+    fn get(&self, step: u32, lane: usize) -> u32 {
+        let planes = &self.planes[self.at(step)..][..self.n_planes];
+        planes.iter().enumerate().map(|(bit, plane)| u32::from(plane.get(lane)) << bit).sum()
+    }
+}

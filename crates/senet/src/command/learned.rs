@@ -1,0 +1,215 @@
+//! `senet explain`: what a model has learned, in words.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use arena::store::ModelEntry;
+use clap::Args;
+use features::english::English;
+use features::game::Game;
+use features::pattern::atoms::Value;
+use features::positions::{self, collect};
+use insight::canonical::{self, canonical};
+use learn::course::Stored;
+use learn::model::{Model, Sum};
+use learn::sight::Rows;
+use serde::Serialize;
+
+use crate::memory;
+
+/// Says what a model has learned: the features and patterns that move it most, in words
+///
+/// For each stage of a match, and whose turn it is, the features are listed by how much they change the expected result: the
+/// weight times how much the feature's value varies in played positions. A plus is good for the role that is named.
+///
+/// Examples:
+///   senet explain connect-four        the newest model of a game
+///   senet explain 3 --top 20          model 3, more of it
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Explain {
+    /// A model's number (`senet models` lists them), or a game: its newest model
+    model: String,
+    /// How many features and patterns are told for each stage
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+    /// The memory, instead of the usual file
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// What one set of weights says.
+#[derive(Serialize)]
+struct Part {
+    /// Whose result it is about.
+    role: String,
+    /// Whose turn it is, where that matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_move: Option<String>,
+    /// The stage, from 1.
+    stage: usize,
+    /// How many of the positions looked at are of it.
+    positions: usize,
+    features: Vec<Told>,
+    patterns: Vec<Told>,
+}
+
+/// Something that moves the expected result.
+#[derive(Serialize)]
+struct Told {
+    /// How much it does, as a change of the sum by one standard deviation.
+    effect: f64,
+    weight: f32,
+    meaning: String,
+}
+
+pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
+    let store = memory::open(arguments.store)?;
+    let entry = find(store.models()?, &arguments.model)?;
+    let Some(bytes) = store.model(&entry)? else {
+        bail!("the file of model {} is gone; `senet learn {}` learns it again", entry.id, entry.game_name);
+    };
+    let Some(known) = store.find(entry.game)? else { bail!("the game of model {} is not remembered", entry.id) };
+    let program = gdl::read(&known.name, known.rules.as_bytes()).program;
+    let game = Game::new(canonical(&program, canonical::BUDGET).respelled(&program), 1).map_err(|why| anyhow!(why))?;
+    let game = Arc::new(game);
+    let model = Stored::from_bytes(&bytes)?.load(game.clone())?;
+    let play = positions::Settings { levels: 2, positions: 4_000, ..positions::Settings::default() };
+    let positions = collect(&game, &play, &mut |_| true).positions;
+    let rows = model.sight.rows((0..positions.len()).map(|position| positions.state(position)));
+    let parts = parts(&model, &rows, arguments.top);
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&parts)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(out, "model {} of {}, made on {}", entry.id, entry.game_name, memory::day(entry.made_at))?;
+    for part in &parts {
+        write!(out, "{}", part.text())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
+    let is_wanted = |model: &ModelEntry| match wanted.parse::<i64>() {
+        Ok(number) => model.id == number,
+        Err(_) => model.game_name == wanted,
+    };
+    let found = models.into_iter().rfind(is_wanted);
+    found.ok_or_else(|| {
+        anyhow!("there is no model `{wanted}`; `senet models` lists them, and `senet learn {wanted}` learns")
+    })
+}
+
+fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
+    let (sight, game) = (&model.sight, &model.sight.game);
+    let english = English::new(game);
+    let role_name = |role: usize| game.universe.name(game.universe.roles[role]);
+    let n_stages = sight.stages.cuts.len() + 1;
+    let n_features = sight.features.len();
+    let n_instances = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_instances());
+    let mut parts = Vec::new();
+    for (role, weights) in model.weights.iter().enumerate() {
+        for set in 0..sight.stages.n_sets() {
+            let own: Vec<usize> = (0..rows.sets.len()).filter(|&row| usize::from(rows.sets[row]) == set).collect();
+            // Step 1. Features, by how much their values vary.
+            let mut features: Vec<Told> = (0..n_features)
+                .map(|feature| {
+                    let values = own.iter().map(|&row| f64::from(rows.values[row * n_features + feature]));
+                    let weight = weights.features[set][feature];
+                    Told {
+                        effect: f64::from(weight) * deviation(values, own.len()),
+                        weight,
+                        meaning: english.sentence(&sight.features[feature]),
+                    }
+                })
+                .collect();
+            strongest(&mut features, top);
+            // Step 2. Slots of patterns, by how often they are met.
+            let mut patterns = Vec::new();
+            if let Some(tables) = &sight.patterns {
+                let mut met = vec![0u32; tables.n_slots()];
+                for &row in &own {
+                    let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
+                    slots.iter().filter(|&&slot| slot != u32::MAX).for_each(|&slot| met[slot as usize] += 1);
+                }
+                let effect = |slot: u32| {
+                    let part = f64::from(met[slot as usize]) / own.len().max(1) as f64;
+                    f64::from(weights.slots[set][slot as usize]) * (part * (1.0 - part.min(1.0))).sqrt()
+                };
+                let mut order: Vec<u32> = (0..tables.n_slots() as u32).filter(|&slot| met[slot as usize] > 0).collect();
+                order.sort_by(|&a, &b| effect(b).abs().total_cmp(&effect(a).abs()));
+                patterns.extend(order.into_iter().take(top).map(|slot| Told {
+                    effect: effect(slot),
+                    weight: weights.slots[set][slot as usize],
+                    meaning: pattern(model, &tables.slot(slot)),
+                }));
+            }
+            let to_move = (!sight.stages.control.is_empty()).then(|| role_name(set / n_stages));
+            parts.push(Part {
+                role: role_name(role),
+                to_move,
+                stage: set % n_stages + 1,
+                positions: own.len(),
+                features,
+                patterns,
+            });
+        }
+        if model.sum == Sum::Shared {
+            break;
+        }
+    }
+    parts
+}
+
+/// The standard deviation of some numbers.
+fn deviation(values: impl Iterator<Item = f64>, n: usize) -> f64 {
+    let (sum, squares) = values.fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
+    let n = n.max(1) as f64;
+    (squares / n - (sum / n).powi(2)).max(0.0).sqrt()
+}
+
+fn strongest(told: &mut Vec<Told>, n: usize) {
+    told.sort_by(|a, b| b.effect.abs().total_cmp(&a.effect.abs()));
+    told.truncate(n);
+    told.retain(|told| told.effect != 0.0);
+}
+
+/// What a pattern's slot says, in the words of the rules.
+fn pattern(model: &Model, atoms: &[(u32, Value)]) -> String {
+    let network = &model.sight.views.network;
+    let name = |fluent: u32| network.terms.display(&network.symbols, network.fluents[fluent as usize]).to_string();
+    let said = atoms.iter().map(|(_, value)| match value {
+        Value::Is(literal) if literal.holds => name(literal.fluent),
+        Value::Is(literal) => format!("not {}", name(literal.fluent)),
+        Value::Between(from, to) => format!("from {from} to {to}"),
+        Value::Otherwise | Value::Never => "-".to_owned(),
+    });
+    said.collect::<Vec<_>>().join(" ")
+}
+
+impl Part {
+    fn text(&self) -> String {
+        let mut text = format!("\n{}, stage {}", self.role, self.stage);
+        if let Some(to_move) = &self.to_move {
+            _ = write!(text, ", {to_move} to move");
+        }
+        _ = writeln!(text, " ({} positions)", self.positions);
+        for (title, told) in [("features", &self.features), ("patterns", &self.patterns)] {
+            if !told.is_empty() {
+                _ = writeln!(text, "  {title}");
+            }
+            for told in told {
+                _ = writeln!(text, "    {:+.3}  {}", told.effect, told.meaning);
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,115 @@
+//! What a game's commands work on: the canonical form, a memory, and positions of played matches.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use arena::Store;
+use arena::store::Key;
+use features::game::Game;
+use features::positions::{self, Positions, StopReason, collect};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::memory;
+use crate::rules::Rules;
+
+/// A line that says how far the work is, on a terminal.
+pub(crate) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(crate) fn new() -> Bar {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{elapsed:>4} {bar:24} {pos}/{len} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Bar(bar)
+    }
+
+    /// Shows a stage; `of` is 0 if nobody knows how much there is.
+    pub(crate) fn show(&self, stage: &str, done: usize, of: usize) {
+        self.0.set_length(of.max(1) as u64);
+        self.0.set_position(done.min(of.max(1)) as u64);
+        self.0.set_message(stage.to_owned());
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Keeps the game, and gives the open memory.
+pub(crate) fn remember(rules: &Rules, store: Option<PathBuf>) -> anyhow::Result<Store> {
+    let mut store = memory::open(store)?;
+    let met = arena::meet((*rules.program).clone());
+    arena::remember(&mut store, &met, &rules.game_name(), rules.source.text(), memory::now())?;
+    Ok(store)
+}
+
+/// Positions, and where they come from.
+pub(crate) struct Played {
+    pub(crate) positions: Positions,
+    /// Whether they were there already.
+    pub(crate) reused: bool,
+    /// Why there are not more.
+    pub(crate) stopped: Option<String>,
+}
+
+/// Positions of a game with this fingerprint: from the file or the memory, else played and kept there.
+pub(crate) fn positions(
+    game: &Game,
+    of: u128,
+    settings: &positions::Settings,
+    file: Option<&Path>,
+    memory: Option<&mut Store>,
+    bar: &Bar,
+) -> anyhow::Result<Played> {
+    let network = &game.circuit.network;
+    let usable = |bytes: &[u8]| {
+        let read = Positions::from_bytes(bytes).map_err(|damaged| damaged.to_string())?;
+        let same = read.fingerprint == positions::fingerprint(network);
+        if same { Ok(read) } else { Err("they are of another game, or of another version of the program".to_owned()) }
+    };
+    // Step 1. A file that was named, or the memory.
+    if let Some(file) = file.filter(|file| file.exists()) {
+        let bytes = std::fs::read(file).with_context(|| format!("can't read `{}`", file.display()))?;
+        let positions = usable(&bytes).map_err(|reason| {
+            anyhow!("`{}` has no positions of this game: {reason}; remove it to have them played", file.display())
+        })?;
+        return Ok(Played { positions, reused: true, stopped: None });
+    }
+    let key = Key { game: of, seed: settings.seed, settings: hash(&format!("{} {settings:?}", positions::VERSION)) };
+    if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
+        match usable(&bytes) {
+            Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),
+            Err(reason) => {
+                bar.clear();
+                eprintln!("warning: the positions in the memory can't be used, so they are played again: {reason}");
+            }
+        }
+    }
+    // Step 2. Play them.
+    let collected = collect(game, settings, &mut |progress: positions::Progress| {
+        let (level, levels) = progress.level;
+        let stage = format!("playing, level {} of {levels}: {} positions so far", level + 1, progress.n_positions);
+        bar.show(&stage, usize::from(level), usize::from(levels));
+        true
+    });
+    let stopped = match collected.stopped {
+        StopReason::Complete => None,
+        StopReason::Gates => Some("playing: the budget of gates was spent".to_owned()),
+        StopReason::Cancelled => Some("playing was stopped".to_owned()),
+    };
+    let positions = collected.positions;
+    if let Some(file) = file {
+        std::fs::write(file, positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
+    }
+    if let Some(memory) = memory {
+        memory.keep_positions(key, positions.len() as u64, &positions.to_bytes(), memory::now())?;
+    }
+    Ok(Played { positions, reused: false, stopped })
+}
+
+/// A number for everything that something kept depends on: the 64-bit FNV-1a hash of a text.
+pub(crate) fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
