@@ -1,6 +1,7 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
 
 pub mod course;
+pub mod discover;
 pub mod example;
 pub mod fit;
 pub mod model;

@@ -1,0 +1,415 @@
+//! Matches between evaluation functions in the feature language, many at a time.
+//!
+//! Players look one move ahead: they take the move into the position that their function likes best, any of several by
+//! chance. Up to 512 matches go on side by side, and what their players look at is seen 512 positions at a time. Each match
+//! has a seed of its own, so that it does not matter how many are played together.
+
+use std::sync::Arc;
+
+use features::game::Game;
+use features::structural::effects;
+use features::structural::fuzzy::compile::{Compiled, End, MARGIN, Position};
+use features::structural::fuzzy::{Cardinalities, Function, Vocabulary};
+use features::structural::squares::{self, Observer, Sight, Squares, StateId};
+use insight::structure::turn::Kind;
+use machine::lanes::{self, LANES, Lanes, Vector};
+use machine::network::Wire;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::label::Line;
+use super::swarm::{Outcome, Referee};
+
+/// A game for two with a board that both see alike.
+pub struct Field {
+    /// The game.
+    pub game: Arc<Game>,
+    /// What can be seen of the squares.
+    pub squares: Squares,
+    /// What names mean.
+    pub vocabulary: Vocabulary,
+    compiled: Arc<lanes::Compiled>,
+    plies: u32,
+    threads: usize,
+}
+
+/// How a field is prepared.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Chance of the first matches.
+    pub seed: u64,
+    /// Random matches from which it is learned what can be counted at most.
+    pub matches: usize,
+    /// Joint moves in a match; longer ones are drawn.
+    pub plies: u32,
+    /// Threads; they change nothing in the results.
+    pub threads: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { seed: 1, matches: 4_096, plies: 400, threads: 1 }
+    }
+}
+
+/// A function with weights of its own, ready to judge.
+#[derive(Clone)]
+pub struct Brain {
+    compiled: Arc<Compiled>,
+    /// For each phase with terms, its first weight, and how many there are.
+    spans: Arc<Vec<(u32, usize, usize)>>,
+    weights: Vec<f64>,
+}
+
+impl Brain {
+    /// Prepares a function; its weights are those it is written with.
+    ///
+    /// # Errors
+    /// What the function says that means nothing.
+    pub fn new(function: &Function, vocabulary: &Vocabulary) -> Result<Brain, String> {
+        let (mut spans, mut weights) = (Vec::new(), Vec::new());
+        for (phase, terms) in function.phases.iter().filter(|(_, terms)| !terms.is_empty()) {
+            spans.push((*phase, weights.len(), terms.len()));
+            weights.extend(terms.iter().map(|(weight, _)| weight));
+        }
+        let compiled = Arc::new(Compiled::new(function, vocabulary)?);
+        Ok(Brain { compiled, spans: Arc::new(spans), weights })
+    }
+
+    /// The same with other weights.
+    pub fn with_weights(&self, weights: &[f64]) -> Brain {
+        assert_eq!(weights.len(), self.weights.len(), "a weight for each term");
+        Brain { weights: weights.to_vec(), ..self.clone() }
+    }
+
+    /// How many terms there are.
+    pub fn n_terms(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// What it expects in a position of a phase for the one who looks.
+    pub fn judge(&self, position: &Position, phase: u32) -> f64 {
+        let near = self.spans.iter().min_by_key(|(other, ..)| (other.abs_diff(phase), *other));
+        let Some(&(_, first, n)) = near else { return 0.5 };
+        let weights = &self.weights[first..first + n];
+        let sum = |flipped: bool| -> f64 {
+            let terms = self.compiled.terms(position, phase, flipped);
+            terms.iter().zip(weights).map(|(value, weight)| value * weight).sum()
+        };
+        let (own, others) = (sum(false), sum(true));
+        let share = if own + others > 0.0 { own / (own + others) } else { 0.5 };
+        MARGIN + (1.0 - 2.0 * MARGIN) * share
+    }
+}
+
+/// A match to be played.
+#[derive(Clone, Copy)]
+pub struct Fixture<'a> {
+    /// Who plays each role; nobody plays by chance.
+    pub players: [Option<&'a Brain>; 2],
+    /// All chance comes from this.
+    pub seed: u64,
+}
+
+impl Field {
+    /// Prepares a game.
+    ///
+    /// # Errors
+    /// Why the game is not of the kind that can be learned here.
+    pub fn new(game: Arc<Game>, settings: &Settings) -> Result<Field, String> {
+        if game.universe.roles.len() != 2 || game.structure.turns.kind != Kind::TurnTaking {
+            return Err("this needs a game in which two roles take turns".to_owned());
+        }
+        if game.structure.boards.is_empty() {
+            return Err("this needs a game with a board".to_owned());
+        }
+        let mirror = squares::mirror(&game, 0, settings.seed).ok_or("the two roles do not see the board alike")?;
+        let squares = squares::find(&game, 0, Some(mirror), &effects::Budget::default())?;
+        let none = Cardinalities::none(&squares);
+        let vocabulary = Vocabulary::new(&game, &squares, none);
+        let compiled = lanes::Compiled::new(game.circuit.network.clone());
+        let (plies, threads) = (settings.plies, settings.threads.max(1));
+        let mut field = Field { game, squares, vocabulary, compiled, plies, threads };
+        let by_chance: Vec<Fixture> =
+            (0..settings.matches).map(|number| field.by_chance(settings.seed, number)).collect();
+        let mut bounds = field.vocabulary.cardinalities.clone();
+        for line in field.play(&by_chance, true) {
+            for (_, states) in &line.seen {
+                bounds.include(states);
+                bounds.include(&field.vocabulary.flip_position(states));
+            }
+        }
+        field.vocabulary.cardinalities = bounds;
+        Ok(field)
+    }
+
+    /// A match by chance alone.
+    pub fn by_chance(&self, seed: u64, number: usize) -> Fixture<'static> {
+        Fixture { players: [None, None], seed: seed_of(seed, number) }
+    }
+
+    /// Plays matches. The positions that were seen are recorded if that is wanted.
+    pub fn play(&self, fixtures: &[Fixture], record: bool) -> Vec<Line> {
+        let per_thread = fixtures.len().div_ceil(self.threads).clamp(1, LANES);
+        let chunks: Vec<&[Fixture]> = fixtures.chunks(per_thread).collect();
+        let work = |first: usize| -> Vec<(usize, Vec<Line>)> {
+            let mut table = Table::new(self);
+            let own = (first..chunks.len()).step_by(self.threads);
+            own.map(|chunk| (chunk, table.play(chunks[chunk], record))).collect()
+        };
+        let work = &work;
+        let mut all: Vec<(usize, Vec<Line>)> = if self.threads == 1 {
+            work(0)
+        } else {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..self.threads).map(|first| scope.spawn(move || work(first))).collect();
+                threads.into_iter().flat_map(|thread| thread.join().expect("matches do not panic")).collect()
+            })
+        };
+        all.sort_by_key(|(chunk, _)| *chunk);
+        all.into_iter().flat_map(|(_, lines)| lines).collect()
+    }
+
+    /// Plays matches of two games each between brains.
+    pub fn matches<'a>(&self, pairs: &[[&'a Brain; 2]], seed: u64) -> Vec<Outcome> {
+        let fixture = |(number, &[one, other]): (usize, &[&'a Brain; 2])| {
+            let players = [[Some(one), Some(other)], [Some(other), Some(one)]];
+            [0, 1].map(|game| Fixture { players: players[game], seed: seed_of(seed, 2 * number + game) })
+        };
+        let fixtures: Vec<Fixture> = pairs.iter().enumerate().flat_map(fixture).collect();
+        let result = |line: &Line, role: usize| match line.ends[role] {
+            End::Lost => -1,
+            End::Drawn => 0,
+            End::Won => 1,
+        };
+        self.play(&fixtures, false)
+            .chunks(2)
+            .map(|games| Outcome([result(&games[0], 0), result(&games[1], 1)]))
+            .collect()
+    }
+}
+
+/// A seed for one of many.
+pub fn seed_of(seed: u64, number: usize) -> u64 {
+    (seed ^ (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd134_2543_de82_ef95).rotate_left(29)
+}
+
+/// Plays matches between particles of a swarm.
+pub struct Arena<'a> {
+    /// Where.
+    pub field: &'a Field,
+    /// The function whose weights are looked for.
+    pub brain: &'a Brain,
+    /// All chance comes from this; it moves on with every match.
+    pub seed: u64,
+}
+
+impl Referee for Arena<'_> {
+    fn play(&mut self, matches: &[(&[f64], &[f64])]) -> Vec<Outcome> {
+        let brains: Vec<[Brain; 2]> =
+            matches.iter().map(|(one, other)| [one, other].map(|weights| self.brain.with_weights(weights))).collect();
+        let pairs: Vec<[&Brain; 2]> = brains.iter().map(|pair| pair.each_ref()).collect();
+        self.seed = seed_of(self.seed, 1);
+        self.field.matches(&pairs, self.seed)
+    }
+}
+
+/// A thread's working memory.
+struct Table<'a> {
+    field: &'a Field,
+    /// Matches that go on.
+    lanes: Lanes,
+    /// Positions that players look at.
+    ahead: Lanes,
+    observer: Observer<'a>,
+}
+
+/// A match that goes on.
+struct Seat<'a> {
+    fixture: Fixture<'a>,
+    random: Pcg64Mcg,
+    state: Box<[u64]>,
+    /// Who made the last move.
+    mover: usize,
+    line: Line,
+    is_over: bool,
+}
+
+/// What follows from a move.
+struct Ahead {
+    seat: usize,
+    mover: usize,
+    state: Box<[u64]>,
+    joint: [u32; 2],
+}
+
+impl<'a> Table<'a> {
+    fn new(field: &'a Field) -> Table<'a> {
+        let lanes = || Lanes::new(field.compiled.clone());
+        Table { field, lanes: lanes(), ahead: lanes(), observer: field.squares.observer() }
+    }
+
+    /// Plays up to 512 matches.
+    fn play(&mut self, fixtures: &[Fixture<'a>], record: bool) -> Vec<Line> {
+        self.lanes.reset(Vector::ONES);
+        let initial = self.lanes.store(0);
+        let seat = |fixture: &Fixture<'a>| Seat {
+            fixture: *fixture,
+            random: Pcg64Mcg::seed_from_u64(fixture.seed),
+            state: initial.clone(),
+            mover: 0,
+            line: Line { seen: Vec::new(), ends: [End::Drawn; 2] },
+            is_over: false,
+        };
+        let mut seats: Vec<Seat> = fixtures.iter().map(seat).collect();
+        for ply in 0..=self.field.plies {
+            let going: Vec<usize> = (0..seats.len()).filter(|&seat| !seats[seat].is_over).collect();
+            if going.is_empty() {
+                break;
+            }
+            self.step(&mut seats, &going, ply == self.field.plies);
+            if record {
+                self.record(&mut seats);
+            }
+        }
+        seats.into_iter().map(|seat| seat.line).collect()
+    }
+
+    /// Goes one joint move on in every match.
+    fn step(&mut self, seats: &mut [Seat], going: &[usize], is_last: bool) {
+        let network = self.field.game.circuit.network.clone();
+        // Step 1. Who has which moves, and which matches are over.
+        let states: Vec<&[u64]> = going.iter().map(|&seat| &*seats[seat].state).collect();
+        self.lanes.load_all(&states);
+        self.lanes.evaluate();
+        let ends = ends(&mut self.lanes);
+        let mut legal: Vec<[Vec<u32>; 2]> = vec![Default::default(); going.len()];
+        for role in 0..2 {
+            for chosen in network.moves_of[role].clone() {
+                let which = self.lanes.lanes_where(network.legal[chosen as usize]);
+                which.lanes().take_while(|&lane| lane < going.len()).for_each(|lane| legal[lane][role].push(chosen));
+            }
+        }
+        // Step 2. Choices by chance, and those to be looked at.
+        let mut ahead: Vec<Ahead> = Vec::new();
+        for (lane, &number) in going.iter().enumerate() {
+            let seat = &mut seats[number];
+            if let Some(ends) = ends[lane] {
+                (seat.is_over, seat.line.ends) = (true, ends);
+                continue;
+            }
+            if is_last || legal[lane].iter().any(Vec::is_empty) {
+                seat.is_over = true;
+                continue;
+            }
+            let idle = &self.field.game.structure.turns.idle;
+            let is_busy = |role: usize| legal[lane][role].len() > 1 || !idle[role].contains(&legal[lane][role][0]);
+            let mover = usize::from(!is_busy(0));
+            let own = &legal[lane][mover];
+            let other = legal[lane][1 - mover][0];
+            let joint = |chosen: u32| if mover == 0 { [chosen, other] } else { [other, chosen] };
+            let mut push = |chosen: u32| {
+                ahead.push(Ahead { seat: number, mover, state: seat.state.clone(), joint: joint(chosen) });
+            };
+            match seat.fixture.players[mover] {
+                Some(_) if own.len() > 1 => own.iter().for_each(|&chosen| push(chosen)),
+                _ => push(own[seat.random.random_range(0..own.len())]),
+            }
+        }
+        // Step 3. What follows, and what players think of it.
+        let steps: Vec<(&[u64], &[u32])> = ahead.iter().map(|next| (&*next.state, &next.joint[..])).collect();
+        let following = self.ahead.successors(&steps);
+        ahead.iter_mut().zip(following).for_each(|(next, state)| next.state = state);
+        let mut best: Vec<(f64, u32)> = vec![(f64::NEG_INFINITY, 0); seats.len()];
+        for batch in ahead.chunks(LANES) {
+            let several = |next: &Ahead| seats[next.seat].fixture.players[next.mover].is_some();
+            let worths = if batch.iter().any(several) { self.worths(seats, batch) } else { vec![0.0; batch.len()] };
+            for (next, worth) in batch.iter().zip(worths) {
+                let (most, n_equal) = &mut best[next.seat];
+                if worth > *most {
+                    (*most, *n_equal) = (worth, 0);
+                }
+                if worth == *most {
+                    *n_equal += 1;
+                    let seat = &mut seats[next.seat];
+                    if *n_equal == 1 || seat.random.random_range(0..*n_equal) == 0 {
+                        seat.state.clone_from(&next.state);
+                        seat.mover = next.mover;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the movers' players think of positions.
+    fn worths(&mut self, seats: &[Seat], batch: &[Ahead]) -> Vec<f64> {
+        let states: Vec<&[u64]> = batch.iter().map(|next| &*next.state).collect();
+        self.ahead.load_all(&states);
+        self.ahead.evaluate();
+        let ends = ends(&mut self.ahead);
+        let sight = look(self.field, &self.ahead, &mut self.observer);
+        let mut seen: Vec<StateId> = Vec::new();
+        let mut worth = |(lane, next): (usize, &Ahead)| match (ends[lane], seats[next.seat].fixture.players[next.mover])
+        {
+            (_, None) => 0.0,
+            (Some(ends), _) => ends[next.mover].value(),
+            (None, Some(brain)) => {
+                seen.clear();
+                sight.states(lane, next.mover as u32, &mut seen);
+                let vocabulary = &self.field.vocabulary;
+                brain.judge(&Position::new(vocabulary, &seen), vocabulary.phase(&seen))
+            }
+        };
+        batch.iter().enumerate().map(&mut worth).collect()
+    }
+
+    /// Notes the positions that movers see, but for those in which the match is over.
+    fn record(&mut self, seats: &mut [Seat]) {
+        let going: Vec<usize> = (0..seats.len()).filter(|&seat| !seats[seat].is_over).collect();
+        let states: Vec<&[u64]> = going.iter().map(|&seat| &*seats[seat].state).collect();
+        self.ahead.load_all(&states);
+        self.ahead.evaluate();
+        let ends = ends(&mut self.ahead);
+        let sight = look(self.field, &self.ahead, &mut self.observer);
+        for (lane, &seat) in going.iter().enumerate().filter(|&(lane, _)| ends[lane].is_none()) {
+            let seat = &mut seats[seat];
+            let mut seen = Vec::new();
+            sight.states(lane, seat.mover as u32, &mut seen);
+            seat.line.seen.push((seat.mover as u32, seen));
+        }
+    }
+}
+
+/// The results in each lane where the match is over; after [`Lanes::evaluate`].
+fn ends(lanes: &mut Lanes) -> Vec<Option<[End; 2]>> {
+    let terminal = lanes.lanes_where(lanes.network().terminal);
+    let mut ends = vec![None; LANES];
+    if terminal.is_zero() {
+        return ends;
+    }
+    lanes.evaluate_goals();
+    let mut goals = vec![[0i64; 2]; LANES];
+    for &(role, value, wire) in &lanes.network().goals {
+        for lane in (lanes.lanes_where(wire) & terminal).lanes() {
+            goals[lane][role as usize] = value;
+        }
+    }
+    for lane in terminal.lanes() {
+        let [one, other] = goals[lane];
+        ends[lane] = Some(match one.cmp(&other) {
+            std::cmp::Ordering::Less => [End::Lost, End::Won],
+            std::cmp::Ordering::Equal => [End::Drawn; 2],
+            std::cmp::Ordering::Greater => [End::Won, End::Lost],
+        });
+    }
+    ends
+}
+
+/// Looks at the boards in all lanes.
+fn look<'a>(field: &Field, lanes: &Lanes, observer: &mut Observer<'a>) -> Sight<'a> {
+    let value = |wire: &Wire| {
+        let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
+        if wire.is_inverted() { !value } else { value }
+    };
+    observer.look(&field.game.circuit.fluents.iter().map(value).collect::<Vec<_>>())
+}

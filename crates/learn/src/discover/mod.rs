@@ -1,0 +1,14 @@
+//! Knowledge in symbols, found in play-lines: zero-knowledge learning (Duminy 2006).
+//!
+//! Positions of matches get classes ([`label`]); for each phase of the game a decision tree learns to tell them apart
+//! ([`tree`]) by what can be seen of the squares in regions of the board ([`attribute`]); the paths of the trees become
+//! terms of an evaluation function ([`deduce`]), whose weights a swarm finds by matches among its particles ([`swarm`]).
+//! [`field`] plays the matches, and [`cycle`] goes round: play, discover, optimise, evaluate.
+
+pub mod attribute;
+pub mod cycle;
+pub mod deduce;
+pub mod field;
+pub mod label;
+pub mod swarm;
+pub mod tree;
