@@ -3,6 +3,8 @@
 //! `cargo run --release -p learn --example discover -- checkers [--cycles N] [--lines N] [--matches N] [--mode thesis|extended]
 //! [--least N] [--strategy DS] [--measure N] [--seed N] [--threads N] [--print]`
 
+#![allow(clippy::print_stdout)]
+
 use std::sync::Arc;
 
 use features::game::Game;

@@ -284,8 +284,8 @@ impl<'a> Table<'a> {
         self.lanes.evaluate();
         let ends = ends(&mut self.lanes);
         let mut legal: Vec<[Vec<u32>; 2]> = vec![Default::default(); going.len()];
-        for role in 0..2 {
-            for chosen in network.moves_of[role].clone() {
+        for (role, moves) in network.moves_of.iter().enumerate() {
+            for chosen in moves.clone() {
                 let which = self.lanes.lanes_where(network.legal[chosen as usize]);
                 which.lanes().take_while(|&lane| lane < going.len()).for_each(|lane| legal[lane][role].push(chosen));
             }

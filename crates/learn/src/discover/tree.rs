@@ -39,6 +39,11 @@ impl Table {
         self.classes.len()
     }
 
+    /// Whether an attribute holds in an example.
+    pub fn holds(&self, row: usize, attribute: usize) -> bool {
+        self.columns[attribute][row / 64] >> (row % 64) & 1 == 1
+    }
+
     fn mask(&self, rows: impl IntoIterator<Item = usize>) -> Vec<u64> {
         let mut mask = vec![0; self.n_words];
         rows.into_iter().for_each(|row| mask[row / 64] |= 1 << (row % 64));
@@ -285,7 +290,7 @@ mod tests {
         let all: Vec<usize> = (0..rows.len()).collect();
         let tree = grow_from(&table, &all, &[], 1);
         for (number, row) in rows.iter().enumerate() {
-            let leaf = tree.leaf(|attribute| table.columns[attribute][0] >> number & 1 == 1);
+            let leaf = tree.leaf(|attribute| table.holds(number, attribute));
             assert_eq!(tree.nodes[leaf].class, end(row));
         }
         // Nothing was held out, so that the tree is judged by what it grew from.
@@ -310,8 +315,8 @@ mod tests {
         // The first attribute is of the greatest ratio but gains less than the mean of all three.
         let mut table = Table::new((0..64).map(|row| if row < 32 { End::Won } else { End::Lost }).collect());
         table.push((0..64).map(|row| row == 0));
-        table.push((0..64).map(|row| row < 20 || row >= 62));
-        table.push((0..64).map(|row| row < 20 || row >= 62));
+        table.push((0..64).map(|row| !(20..62).contains(&row)));
+        table.push((0..64).map(|row| !(20..62).contains(&row)));
         let all: Vec<usize> = (0..64).collect();
         assert_eq!(grow_from(&table, &all, &[], 1).nodes[0].split.expect("a split").attribute, 1);
     }
