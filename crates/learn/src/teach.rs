@@ -103,7 +103,7 @@ fn joined(weights: &Weights, factors: &[f32]) -> Vec<f64> {
     for ((bias, features), slots) in weights.bias.iter().zip(&weights.features).zip(&weights.slots) {
         all.push(f64::from(*bias));
         let scaled = features.iter().zip(factors);
-        all.extend(scaled.map(|(weight, factor)| f64::from(if *factor == 0.0 { 0.0 } else { weight / factor })));
+        all.extend(scaled.map(|(weight, factor)| f64::from(weight / factor)));
         all.extend(slots.iter().map(|&weight| f64::from(weight)));
     }
     all
