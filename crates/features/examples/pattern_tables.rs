@@ -19,7 +19,6 @@ use features::pattern::orbit::{self, Orbit};
 use features::pattern::shapes::{self, Kind};
 use features::pattern::sparse::{Displaced, Entry, Hashed};
 use features::pattern::table::{Index, Indexer, Indices, Instance, Tables};
-use insight::symmetry::{self, Grid};
 use machine::RoleId;
 use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
@@ -56,22 +55,14 @@ fn main() {
 
 fn report(file: &str, game: &Game, base: bool, plies: usize, with_mining: bool) {
     let atoms = atoms::find(game, &atoms::Settings::default());
-    let mut settings = shapes::Settings::default();
-    if base {
-        settings = shapes::Settings {
-            min_line: 4,
-            straight: vec![],
-            blocks: vec![],
-            corners: vec![(3, 3), (2, 5)],
-            ..settings
-        };
-    }
+    let settings = if base { shapes::Settings::buro() } else { shapes::Settings::default() };
     let mut proposed = Vec::new();
     for layer in &atoms.layers {
         proposed.extend(shapes::propose(&game.structure.boards[layer.board], layer, &settings).shapes);
     }
     proposed.retain(|shape| !base || shape.kind != Kind::Edge);
-    let keeping = symmetries(game, &atoms);
+    let found = game.symmetries(1);
+    let keeping = found.map_or(Vec::new(), |found| orbit::keeping_roles(game, &atoms.features, &found));
     let clock = seconds();
     let (orbits, left_out) = orbit::orbits(&atoms.features, &proposed, &keeping, &orbit::Budget::default());
     let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();
@@ -96,15 +87,6 @@ fn report(file: &str, game: &Game, base: bool, plies: usize, with_mining: bool) 
     } else if let Some(indexer) = Indexer::<u32>::new(&atoms.features, &instances, n_fluents) {
         play(game, &atoms, &orbits, &instances, &indexer, plies, with_mining);
     }
-}
-
-fn symmetries(game: &Game, atoms: &Atoms) -> Vec<orbit::AtomSymmetry> {
-    let Some(ground) = &game.circuit.ground else { return Vec::new() };
-    let network = &game.circuit.network;
-    let boards = game.structure.boards.iter();
-    let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &game.universe, ground, network)).collect();
-    let found = symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), 1);
-    orbit::keeping_roles(game, &atoms.features, &found)
 }
 
 /// Random matches: every index against its recomputation, then the speed.

@@ -8,6 +8,7 @@ use gdl::keyword;
 use gdl::program::{Program, Relation};
 use insight::sample::{self, Samples};
 use insight::structure::{self, Structure};
+use insight::symmetry::{self, Grid, Symmetries};
 use insight::universe::{self, Circuit, Universe};
 use machine::network::{self, Network, Wire};
 use rustc_hash::FxHashMap;
@@ -36,6 +37,14 @@ impl Game {
         let samples = sample::play(&universe, &circuit, &sample::Budget::default(), seed);
         let structure = structure::find(&universe, Some(&circuit), &samples, &insight::prove::Budget::default());
         Ok(Game { program, universe, circuit, samples, structure })
+    }
+
+    /// The symmetries that are proved, those of boards among them; `None` if the ground rules were too many to be kept.
+    pub fn symmetries(&self, seed: u64) -> Option<Symmetries> {
+        let (ground, network) = (self.circuit.ground.as_ref()?, &self.circuit.network);
+        let boards = self.structure.boards.iter();
+        let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &self.universe, ground, network)).collect();
+        Some(symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), seed))
     }
 }
 

@@ -14,7 +14,7 @@ use gdl::TermId;
 use gdl::keyword;
 use gdl::program::{Relation, Term, VarId};
 use gdl::symbol::SymbolId;
-use insight::symmetry::{self, Action, Grid, Symmetry, Translation};
+use insight::symmetry::{Action, Symmetry, Translation};
 use rustc_hash::FxHashMap;
 
 use crate::columns::{Columns, term};
@@ -54,12 +54,8 @@ pub struct Images {
 
 /// The proved symmetries that generate all others, as far as they act on fluents and moves argument by argument.
 pub fn find(game: &Game, seed: u64) -> Vec<Images> {
-    let Some(ground) = &game.circuit.ground else { return Vec::new() };
-    let network = &game.circuit.network;
-    let boards = game.structure.boards.iter();
-    let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &game.universe, ground, network)).collect();
-    let found = symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), seed);
-    let translation = Translation::new(ground, network);
+    let (Some(ground), Some(found)) = (&game.circuit.ground, game.symmetries(seed)) else { return Vec::new() };
+    let translation = Translation::new(ground, &game.circuit.network);
     found.generators.iter().filter_map(|symmetry| Images::new(game, &translation, symmetry)).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::example::Examples;
 use crate::fit::FitError;
 use crate::model::{Judge, Model, Sum, Weights};
 use crate::seat::Seat;
-use crate::self_play::{self, Played};
+use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
 use crate::teach::{self, Losses, teach};
@@ -114,14 +114,15 @@ impl Course {
         Ok(Course { game, settings, sum, examples, model: Arc::new(model), history: vec![first] })
     }
 
-    /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, and nothing is changed.
-    pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Option<Played>, CourseError> {
+    /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed, and the
+    /// answer is no.
+    pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
         let play = self_play::Settings { seed, ..self.settings.play.clone() };
         let played = self_play::play(&self.game, &play, &|seed| self.player(1 << 20, seed), stop);
         if stop() {
-            return Ok(None);
+            return Ok(false);
         }
         self.examples.append(&played.examples);
         self.examples.forget(self.settings.examples);
@@ -131,7 +132,7 @@ impl Course {
         self.model = Arc::new(model);
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
         self.history.push(Generation { n_matches, n_examples: self.examples.len(), losses });
-        Ok(Some(played))
+        Ok(true)
     }
 
     /// A player by this model, with a table of so many bytes.
@@ -247,7 +248,7 @@ impl Stored {
             fingerprint: positions::fingerprint(&sight.game.circuit.network),
             features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
             patterns,
-            stages: sight.own_stages.clone(),
+            stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
         }

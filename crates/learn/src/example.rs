@@ -13,8 +13,6 @@ pub struct Examples {
     pub states: Vec<u64>,
     /// For each state and role what is to be predicted, from 0 to 1.
     pub targets: Vec<f32>,
-    /// How much each state counts.
-    pub weights: Vec<f32>,
     /// The match that each state is from.
     pub matches: Vec<u32>,
 }
@@ -33,17 +31,16 @@ impl Examples {
                 .map(|role| positions.result(position, role).map(|result| f32::from(result) / 100.0))
                 .collect();
             if let Some(results) = results {
-                examples.push(positions.state(position), &results, 1.0, positions.matches[position]);
+                examples.push(positions.state(position), &results, positions.matches[position]);
             }
         }
         examples
     }
 
     /// Adds a state.
-    pub fn push(&mut self, state: &[u64], targets: &[f32], weight: f32, number: u32) {
+    pub fn push(&mut self, state: &[u64], targets: &[f32], number: u32) {
         self.states.extend_from_slice(state);
         self.targets.extend_from_slice(targets);
-        self.weights.push(weight);
         self.matches.push(number);
     }
 
@@ -52,7 +49,6 @@ impl Examples {
         let first = self.matches.iter().max().map_or(0, |last| last + 1);
         self.states.extend_from_slice(&others.states);
         self.targets.extend_from_slice(&others.targets);
-        self.weights.extend_from_slice(&others.weights);
         self.matches.extend(others.matches.iter().map(|number| first + number));
     }
 
@@ -61,7 +57,6 @@ impl Examples {
         let gone = self.len().saturating_sub(n);
         self.states.drain(..gone * self.n_words);
         self.targets.drain(..gone * self.n_roles);
-        self.weights.drain(..gone);
         self.matches.drain(..gone);
     }
 
@@ -69,18 +64,18 @@ impl Examples {
     pub fn is_sound(&self, n_words: usize, n_roles: usize) -> bool {
         let n = self.len();
         (self.n_words, self.n_roles) == (n_words, n_roles)
-            && (self.states.len(), self.targets.len(), self.matches.len()) == (n * n_words, n * n_roles, n)
-            && self.targets.iter().chain(&self.weights).all(|number| number.is_finite())
+            && (self.states.len(), self.targets.len()) == (n * n_words, n * n_roles)
+            && self.targets.iter().all(|target| target.is_finite())
     }
 
     /// How many examples there are.
     pub fn len(&self) -> usize {
-        self.weights.len()
+        self.matches.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.weights.is_empty()
+        self.matches.is_empty()
     }
 
     /// The states.

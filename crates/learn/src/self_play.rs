@@ -1,12 +1,11 @@
 //! Matches of a player with itself, to learn from.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use features::game::Game;
 use machine::RoleId;
 use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use search::match_play::on_threads;
 use search::{Limit, Player};
 
 use crate::example::Examples;
@@ -43,14 +42,8 @@ impl Default for Settings {
 pub struct Played {
     /// The positions after the openings.
     pub examples: Examples,
-    /// Each role's results, summed up.
-    pub results: Vec<f64>,
     /// Matches played to their end.
     pub n_ended: u32,
-    /// Joint moves made.
-    pub n_plies: u64,
-    /// States visited.
-    pub nodes: u64,
 }
 
 /// Plays matches. Each thread makes its player with `player`, given a seed for each match; `stop` ends all early, and then matches
@@ -62,36 +55,21 @@ pub fn play<P: Player>(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Played {
     let compiled = Compiled::new(game.circuit.network.clone());
-    let next = AtomicU32::new(0);
-    let mut all: Vec<(u32, Record)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut machine = Scalar::new(compiled.clone());
-            let mut records = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= settings.matches || stop() {
-                    return records;
-                }
-                let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
-                records.push((number, one(&mut machine, &mut player(seed), settings, seed, stop)));
-            }
-        };
-        let threads: Vec<_> = (0..settings.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a match does not panic")).collect()
-    });
-    all.sort_by_key(|(number, _)| *number);
+    let records = on_threads(
+        0..settings.matches,
+        settings.threads,
+        || Scalar::new(compiled.clone()),
+        |machine, number| {
+            let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
+            (!stop()).then(|| one(machine, &mut player(seed), settings, seed, stop))
+        },
+    );
     let n_roles = game.universe.roles.len();
-    let mut played = Played {
-        examples: Examples::new(game.circuit.network.fluents.len().div_ceil(64), n_roles),
-        results: vec![0.0; n_roles],
-        ..Played::default()
-    };
-    for (number, record) in all {
-        played.nodes += record.nodes;
-        played.n_plies += record.states.len() as u64;
+    let n_words = game.circuit.network.fluents.len().div_ceil(64);
+    let mut played = Played { examples: Examples::new(n_words, n_roles), n_ended: 0 };
+    for (number, record) in (0..).zip(records) {
         let Some(results) = record.results else { continue };
         played.n_ended += 1;
-        played.results.iter_mut().zip(&results).for_each(|(sum, result)| *sum += f64::from(*result));
         for (state, expected) in &record.states {
             let target = |role: usize| match expected.get(role) {
                 Some(expected) if expected.is_finite() => {
@@ -100,7 +78,7 @@ pub fn play<P: Player>(
                 _ => results[role],
             };
             let targets: Vec<f32> = (0..n_roles).map(target).collect();
-            played.examples.push(state, &targets, 1.0, number);
+            played.examples.push(state, &targets, number);
         }
     }
     played
@@ -110,7 +88,6 @@ struct Record {
     /// States after the opening, with what the search expected of each.
     states: Vec<(Vec<u64>, Vec<f32>)>,
     results: Option<Vec<f32>>,
-    nodes: u64,
 }
 
 fn one(
@@ -121,11 +98,11 @@ fn one(
     stop: &dyn Fn() -> bool,
 ) -> Record {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let initial = machine::Machine::initial(machine).expect("a network has no budget");
+    let initial = machine.compiled().initial().to_vec();
     machine.jump(&initial);
     player.begin();
     let opening = random.random_range(0..=settings.opening);
-    let mut record = Record { states: Vec::new(), results: None, nodes: 0 };
+    let mut record = Record { states: Vec::new(), results: None };
     let n_roles = machine.network().roles.len();
     let (mut legal, mut joint) = (Vec::new(), Vec::new());
     let limit = Limit { nodes: settings.nodes, stop };
@@ -147,7 +124,6 @@ fn one(
                 several if by_chance => several[random.random_range(0..several.len())],
                 _ => {
                     let answer = player.choose(machine.bits(), role, &limit);
-                    record.nodes += answer.nodes;
                     // Where several roles choose, each knows best what to expect itself.
                     expected.resize(n_roles, f32::NAN);
                     for (own, (expected, value)) in expected.iter_mut().zip(&answer.values).enumerate() {

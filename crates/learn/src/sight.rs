@@ -7,10 +7,9 @@ use features::evaluate::{bulk, incremental};
 use features::feature::Feature;
 use features::game::{Game, Views};
 use features::pattern::atoms::{self, AtomicFeature, Literal, Value};
-use features::pattern::orbit::{self, AtomSymmetry, Orbit};
+use features::pattern::orbit::{self, Orbit};
 use features::pattern::shapes;
 use features::pattern::table::{Index, Indexer, Instance};
-use insight::symmetry::{self, Grid};
 use machine::lanes;
 use search::Nature;
 
@@ -30,7 +29,7 @@ pub struct Sight {
     /// Which set of weights counts where, for states of the own network.
     pub stages: Stages,
     /// The same for states of the game's.
-    pub own_stages: Stages,
+    pub game_stages: Stages,
     /// The own network, with what its states are in the game's.
     pub views: Views,
     /// What kind of game searches have before them.
@@ -115,7 +114,7 @@ impl Sight {
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
-            own_stages: stages.clone(),
+            game_stages: stages.clone(),
             nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
@@ -167,7 +166,8 @@ fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Pa
         let shapes = shapes::Settings { slots: settings.slots, ..shapes::Settings::default() };
         proposed.extend(shapes::propose(&game.structure.boards[layer.board], layer, &shapes).shapes);
     }
-    let keeping = symmetries(game, &found.features);
+    let symmetries = game.symmetries(1);
+    let keeping = symmetries.map_or(Vec::new(), |symmetries| orbit::keeping_roles(game, &found.features, &symmetries));
     let budget = orbit::Budget { slots: settings.slots, ..orbit::Budget::default() };
     let (mut orbits, _) = orbit::orbits(&found.features, &proposed, &keeping, &budget);
     let mut n = 0;
@@ -197,14 +197,4 @@ fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Pa
         Some(*at)
     }));
     Some(Patterns { first: first.collect(), atoms: features, indexer, orbit_of, orbits })
-}
-
-/// The symmetries of a game that keep the roles, as far as they are proved.
-fn symmetries(game: &Game, features: &[AtomicFeature]) -> Vec<AtomSymmetry> {
-    let Some(ground) = &game.circuit.ground else { return Vec::new() };
-    let network = &game.circuit.network;
-    let boards = game.structure.boards.iter();
-    let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &game.universe, ground, network)).collect();
-    let found = symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), 1);
-    orbit::keeping_roles(game, features, &found)
 }

@@ -55,9 +55,11 @@ impl Stages {
     /// At most `n` stages that hold about as many of the positions each, and the turns.
     pub fn find(game: &Game, positions: &Positions, n: usize) -> Stages {
         let control = control(game);
+        let mut order: Vec<usize> = (0..positions.len()).collect();
+        order.sort_by_key(|&position| (positions.matches[position], positions.plies[position]));
         let mut keys: Vec<(f64, Key)> = candidates(game)
             .into_iter()
-            .filter_map(|(key, worth)| Some((with_time(&key, positions)? * worth, key)))
+            .filter_map(|(key, worth)| Some((with_time(&key, positions, &order)? * worth, key)))
             .collect();
         keys.sort_by(|a, b| b.0.total_cmp(&a.0));
         let Some((_, key)) = keys.into_iter().next().filter(|_| n > 1) else {
@@ -144,10 +146,8 @@ fn candidates(game: &Game) -> Vec<(Key, f64)> {
     keys
 }
 
-/// How a number goes with time within matches; `None` unless it goes one way.
-fn with_time(key: &Key, positions: &Positions) -> Option<f64> {
-    let mut order: Vec<usize> = (0..positions.len()).collect();
-    order.sort_by_key(|&position| (positions.matches[position], positions.plies[position]));
+/// How a number goes with time within matches, given the positions match by match; `None` unless it goes one way.
+fn with_time(key: &Key, positions: &Positions, order: &[usize]) -> Option<f64> {
     let numbers: Vec<f64> = order.iter().map(|&position| f64::from(key.of(positions.state(position)))).collect();
     let plies: Vec<f64> = order.iter().map(|&position| f64::from(positions.plies[position])).collect();
     let (mut up, mut down) = (0, 0);

@@ -82,7 +82,7 @@ pub fn teach(
             threads: settings.threads,
             ..fit::Settings::default()
         };
-        let rows = fit::Rows { design: &design, targets: &targets, weights: &examples.weights, held_out: &held_out };
+        let rows = fit::Rows::new(&design, &targets).holding_out(&held_out);
         let found = fit::fit(rows, &fit_settings, &mut |_| ControlFlow::Continue(()))?;
         losses.push(Losses { training: found.at.training, held_out: found.at.held_out.unwrap_or(f64::NAN) });
         let mut own = Weights::default();

@@ -59,8 +59,7 @@ fn threads_and_interruptions_change_nothing() {
     let mut other = begin(&prepared, 2);
     assert_eq!(model(&whole), model(&other));
     for _ in 0..2 {
-        whole.go_on(&|| false).expect("goes on").expect("to its end");
-        other.go_on(&|| false).expect("goes on").expect("to its end");
+        assert!(whole.go_on(&|| false).expect("goes on") && other.go_on(&|| false).expect("goes on"));
         let kept = other.checkpoint().to_bytes();
         let kept = Checkpoint::from_bytes(&kept).expect("reads back");
         other = Course::resume(prepared.game.clone(), kept, settings(2)).expect("goes on");
@@ -69,7 +68,7 @@ fn threads_and_interruptions_change_nothing() {
     }
     // Stopped play changes nothing.
     let before = model(&whole);
-    assert!(whole.go_on(&|| true).expect("no error").is_none());
+    assert!(!whole.go_on(&|| true).expect("no error"));
     assert_eq!(model(&whole), before);
 }
 
@@ -155,7 +154,7 @@ fn search_and_fitting_see_the_same() {
 fn what_was_learned_wins() {
     let prepared = prepare("connect-four");
     let mut course = begin(&prepared, 2);
-    course.go_on(&|| false).expect("goes on").expect("to its end");
+    assert!(course.go_on(&|| false).expect("goes on"));
     assert_eq!(course.model().sum, Sum::Shared);
     let compiled = Compiled::new(prepared.game.circuit.network.clone());
     let mut points = 0;

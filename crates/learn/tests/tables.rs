@@ -8,7 +8,7 @@ use features::pattern::atoms;
 use features::pattern::orbit;
 use features::pattern::shapes::{self, Kind};
 use features::pattern::table::{self, Indexer, Instance};
-use insight::symmetry::{self, Grid, Translation};
+use insight::symmetry::Translation;
 use learn::fit::quantize::quantize;
 use learn::fit::{Design, Objective, Ridge, Rows, Settings, Stage, Staged, Tables, fit};
 
@@ -37,17 +37,9 @@ fn symmetric_states_are_worth_the_same() {
     let (network, ground) = (&game.circuit.network, game.circuit.ground.as_ref().unwrap());
     let atoms = atoms::find(&game, &atoms::Settings::default());
     let board = &game.structure.boards[atoms.layers[0].board];
-    let settings = shapes::Settings {
-        min_line: 4,
-        straight: vec![],
-        blocks: vec![],
-        corners: vec![(3, 3), (2, 5)],
-        ..shapes::Settings::default()
-    };
-    let mut proposal = shapes::propose(board, &atoms.layers[0], &settings);
+    let mut proposal = shapes::propose(board, &atoms.layers[0], &shapes::Settings::buro());
     proposal.shapes.retain(|shape| shape.kind != Kind::Edge);
-    let grid = Grid::of_board(board, &game.universe, ground, network);
-    let found = symmetry::find_on_boards(ground, Some(network), &[grid], &symmetry::Budget::default(), 1);
+    let found = game.symmetries(1).unwrap();
     let keeping = orbit::keeping_roles(&game, &atoms.features, &found);
     let (orbits, _) = orbit::orbits(&atoms.features, &proposal.shapes, &keeping, &orbit::Budget::default());
     let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();

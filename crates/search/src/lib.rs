@@ -45,5 +45,5 @@ pub use greedy::Greedy;
 pub use nature::Nature;
 pub use player::{Answer, Limit, MoveReport, Player, StopReason};
 pub use position::Position;
-pub use random::Random;
+pub use random::{Random, legal_moves};
 pub use uct::Uct;

@@ -1,9 +1,40 @@
 //! Playing matches between players.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use machine::RoleId;
 use machine::scalar::Scalar;
 
 use crate::player::{Answer, Limit, Player};
+
+/// Plays numbered matches on several threads; the results stand in the order of the numbers. Each thread has what `start` gives
+/// it; where `one` gives nothing, its thread begins no other match.
+pub fn on_threads<S, T: Send>(
+    numbers: Range<u32>,
+    threads: usize,
+    start: impl Fn() -> S + Sync,
+    one: impl Fn(&mut S, u32) -> Option<T> + Sync,
+) -> Vec<T> {
+    let next = AtomicU32::new(numbers.start);
+    let work = || {
+        let mut own = start();
+        let mut results = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            match (number < numbers.end).then(|| one(&mut own, number)).flatten() {
+                Some(result) => results.push((number, result)),
+                None => return results,
+            }
+        }
+    };
+    let mut all: Vec<(u32, T)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a match does not panic")).collect()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    all.into_iter().map(|(_, result)| result).collect()
+}
 
 /// How a match went.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +88,7 @@ pub fn play(
     think: &mut Think<'_>,
 ) -> Match {
     let n_roles = players.len();
-    let initial = machine::Machine::initial(machine).expect("a network has no budget");
+    let initial = machine.compiled().initial().to_vec();
     machine.jump(&initial);
     players.iter_mut().for_each(|player| player.begin());
     let mut record = Match { work: vec![Work::default(); n_roles], ..Match::default() };

@@ -32,7 +32,7 @@ impl Player for Random {
 }
 
 /// The legal moves of each role, in ascending order.
-pub(crate) fn legal_moves(machine: &Scalar) -> Vec<Vec<u32>> {
+pub fn legal_moves(machine: &Scalar) -> Vec<Vec<u32>> {
     let list = |role| {
         let mut moves = Vec::new();
         machine.legal_moves(RoleId(role), &mut moves);

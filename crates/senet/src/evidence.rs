@@ -76,7 +76,11 @@ pub(crate) fn positions(
         })?;
         return Ok(Played { positions, reused: true, stopped: None });
     }
-    let key = Key { game: of, seed: settings.seed, settings: hash(&format!("{} {settings:?}", positions::VERSION)) };
+    let key = Key {
+        game: of,
+        seed: settings.seed,
+        settings: hash(&format!("{} {} {settings:?}", positions::VERSION, positions::PLAY_VERSION)),
+    };
     if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
         match usable(&bytes) {
             Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),

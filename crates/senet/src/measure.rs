@@ -1,7 +1,6 @@
 //! What a model is worth: matches against simple players, with intervals.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use features::game::Game;
@@ -36,7 +35,7 @@ pub(crate) struct Score {
 }
 
 /// Matches of one comparison.
-const MATCHES: usize = 200;
+const MATCHES: u32 = 200;
 /// Joint moves in a match; longer ones are given up.
 const PLIES: usize = 500;
 /// Bytes of a searching player's table.
@@ -78,10 +77,9 @@ pub(crate) fn measure(
         let each = contest.move_time.as_secs_f64();
         play(format!("tree search, both {each} s a move"), &searching, &uct, 0.7);
     } else {
-        let idle = |seed: u64| -> Box<dyn Player> { random(seed) };
-        play("nobody, one move ahead".to_owned(), &one_ply, &idle, 0.3);
+        play("nobody, one move ahead".to_owned(), &one_ply, &random, 0.3);
         let each = contest.move_time.as_secs_f64();
-        play(format!("nobody, searching {each} s a move"), &searching, &idle, 0.7);
+        play(format!("nobody, searching {each} s a move"), &searching, &random, 0.7);
     }
     scores
 }
@@ -102,34 +100,27 @@ fn compare(
     against: String,
 ) -> Option<Score> {
     let n_roles = game.universe.roles.len();
-    let (start, next) = (Instant::now(), AtomicUsize::new(0));
-    let work = || {
-        let mut results = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            // At least one match for each role.
-            if number >= MATCHES || (number >= n_roles && start.elapsed() >= time) {
-                return results;
-            }
-            let seed = contest.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number as u64);
-            let seat = number % n_roles;
-            let mut players: Vec<Box<dyn Player>> =
-                (0..n_roles).map(|role| if role == seat { own(seed) } else { other(seed) }).collect();
-            let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
-            let mut machine = scalar::Scalar::new(scalar.clone());
-            let played = match_play::play(&mut machine, &mut seats, &[], PLIES, &mut |_, choose| {
-                let end = Instant::now() + contest.move_time;
-                choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
-            });
-            results.extend(played.goals[seat].map(|goal| (number, goal as f64 / 100.0)));
+    let start = Instant::now();
+    let one = |machine: &mut scalar::Scalar, number: u32| {
+        // At least one match for each role.
+        if number as usize >= n_roles && start.elapsed() >= time {
+            return None;
         }
+        let seed = contest.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
+        let seat = number as usize % n_roles;
+        let mut players: Vec<Box<dyn Player>> =
+            (0..n_roles).map(|role| if role == seat { own(seed) } else { other(seed) }).collect();
+        let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
+        let played = match_play::play(machine, &mut seats, &[], PLIES, &mut |_, choose| {
+            let end = Instant::now() + contest.move_time;
+            choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
+        });
+        Some(played.goals[seat].map(|goal| goal as f64 / 100.0))
     };
-    let mut results: Vec<(usize, f64)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..contest.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a match does not panic")).collect()
-    });
-    results.sort_by_key(|(number, _)| *number);
-    let points: f64 = results.iter().map(|(_, result)| result).sum();
+    let machine = || scalar::Scalar::new(scalar.clone());
+    let results: Vec<f64> =
+        match_play::on_threads(0..MATCHES, contest.threads, machine, one).into_iter().flatten().collect();
+    let points: f64 = results.iter().sum();
     let interval = statistics::wilson(points, results.len() as u64);
     let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|part| 100.0 * part);
     (!results.is_empty()).then_some(Score { against, mean, low, high, matches: results.len() })

@@ -132,7 +132,7 @@ fn graphs_are_drawn() {
 #[test]
 fn positions_are_kept_for_scrambled_copies_and_played_again_if_damaged() {
     let store = file("positions.db");
-    let folder = PathBuf::from(format!("{}-positions", store.display()));
+    let folder = PathBuf::from(format!("{}-files", store.display()));
     let run = |rules: &str, input: &str| {
         let arguments =
             [&["features", rules, "--json", "--store", store.to_str().expect("plain")], &SHORT[..]].concat();

@@ -79,7 +79,7 @@ fn kills_threads_and_names_change_nothing() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    let folder = killed.0.join("memory.db-positions");
+    let folder = killed.0.join("memory.db-files");
     let start = Instant::now();
     let is_kept = || {
         let entries = std::fs::read_dir(&folder).map(|entries| entries.flatten().collect::<Vec<_>>());

@@ -21,7 +21,7 @@ const ENDS: [&str; 3] = [".positions", ".course", ".model"];
 /// Where the files of a memory are.
 pub(super) fn folder(memory: &Path) -> PathBuf {
     let mut name = memory.as_os_str().to_owned();
-    name.push("-positions");
+    name.push("-files");
     PathBuf::from(name)
 }
 

@@ -67,6 +67,14 @@ pub struct Settings {
     pub shapes: usize,
 }
 
+impl Settings {
+    /// The shapes of Buro's Othello program, edges without inner neighbours left aside: lines of four cells and more, edges, and
+    /// blocks in corners.
+    pub fn buro() -> Settings {
+        Settings { min_line: 4, straight: vec![], blocks: vec![], corners: vec![(3, 3), (2, 5)], ..Settings::default() }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -407,7 +415,7 @@ impl Proposer<'_> {
 #[cfg(test)]
 mod tests {
     use insight::scramble::RoleOrder;
-    use insight::symmetry::{self, Grid, Symmetries, Translation};
+    use insight::symmetry::{Symmetries, Translation};
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
@@ -418,19 +426,11 @@ mod tests {
     use crate::pattern::table::{Indexer, Instance, Tables};
     use crate::pattern::testing::{game, random_states};
 
-    fn symmetries(game: &Game) -> Symmetries {
-        let (circuit, ground) = (&game.circuit, game.circuit.ground.as_ref().expect("small rules"));
-        let boards = game.structure.boards.iter();
-        let grids: Vec<Grid> =
-            boards.map(|board| Grid::of_board(board, &game.universe, ground, &circuit.network)).collect();
-        symmetry::find_on_boards(ground, Some(&circuit.network), &grids, &symmetry::Budget::default(), 1)
-    }
-
     fn orbits(game: &Game, settings: &Settings) -> (Atoms, Symmetries, Vec<Orbit>) {
         let atoms = atoms::find(game, &atoms::Settings::default());
         let layer = &atoms.layers[0];
         let proposal = propose(&game.structure.boards[layer.board], layer, settings);
-        let symmetries = symmetries(game);
+        let symmetries = game.symmetries(1).expect("small rules");
         let keeping = orbit::keeping_roles(game, &atoms.features, &symmetries);
         let (orbits, _) = orbit::orbits(&atoms.features, &proposal.shapes, &keeping, &orbit::Budget::default());
         (atoms, symmetries, orbits)
@@ -581,7 +581,7 @@ mod tests {
         let falling: Vec<u32> = (0..9).filter(|&cell| place(cell, 0) == place(cell, 1)).map(atom).collect();
         let rising: Vec<u32> = (0..9).filter(|&cell| name(cell, 0) + name(cell, 1) == 4).map(atom).collect();
         given(&[falling, rising], |_| 3, 100, &mut proposal);
-        let keeping = orbit::keeping_roles(&game, &atoms.features, &symmetries(&game));
+        let keeping = orbit::keeping_roles(&game, &atoms.features, &game.symmetries(1).expect("small rules"));
         let (orbits, left_out) = orbit::orbits(&atoms.features, &proposal.shapes, &keeping, &orbit::Budget::default());
         assert_eq!((keeping.len(), left_out), (8, 0));
         let mut lines: Vec<(usize, usize)> =

@@ -23,6 +23,9 @@ use super::{Positions, UNKNOWN};
 use crate::game::Game;
 use machine::lanes::LANES;
 
+/// Changes with how matches are played, so that those played otherwise are not taken for the same.
+pub const PLAY_VERSION: u32 = 2;
+
 /// How much is played.
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 use rustc_hash::FxHashMap;
 
 pub use bytes::{Damaged, VERSION};
-pub use collect::{Collected, Level, Progress, Settings, StopReason, collect};
+pub use collect::{Collected, Level, PLAY_VERSION, Progress, Settings, StopReason, collect};
 
 /// The result where the rules give none.
 pub const UNKNOWN: u8 = 255;

@@ -10,7 +10,7 @@ use features::pattern::atoms::{self, Atoms, Value};
 use features::pattern::orbit::{self, Orbit};
 use features::pattern::shapes::{self, Kind};
 use features::pattern::table::{Indexer, Instance, Tables};
-use insight::symmetry::{self, Action, Grid, Translation};
+use insight::symmetry::{Action, Translation};
 use machine::RoleId;
 use machine::lanes::{Compiled, LANES, Lanes, Vector, random};
 use rand::{RngExt, SeedableRng};
@@ -88,17 +88,9 @@ impl Patterns {
         let atoms = atoms::find(&game, &atoms::Settings::default());
         let [layer] = &atoms.layers[..] else { return Err("it has not one board".into()) };
         let board = &game.structure.boards[layer.board];
-        let grid = Grid::of_board(board, &game.universe, ground, network);
-        let found = symmetry::find_on_boards(ground, Some(network), &[grid], &symmetry::Budget::default(), 1);
+        let found = game.symmetries(1).ok_or("the rules are too large")?;
         let keeping = orbit::keeping_roles(&game, &atoms.features, &found);
-        let settings = shapes::Settings {
-            min_line: 4,
-            straight: vec![],
-            blocks: vec![],
-            corners: vec![(3, 3), (2, 5)],
-            ..shapes::Settings::default()
-        };
-        let mut proposal = shapes::propose(board, layer, &settings);
+        let mut proposal = shapes::propose(board, layer, &shapes::Settings::buro());
         proposal.shapes.retain(|shape| shape.kind != Kind::Edge);
         let (orbits, _) = orbit::orbits(&atoms.features, &proposal.shapes, &keeping, &orbit::Budget::default());
         let instances: Vec<Instance> = orbits.iter().flat_map(|orbit| orbit.instances.iter().cloned()).collect();

@@ -13,15 +13,14 @@
 //! A move by chance ends a chain of expectations: what came of it says nothing about the line that was expected.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::RoleId;
 use machine::scalar::{self, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use search::{AlphaBeta, Answer, Limit, Player, alpha_beta};
+use search::match_play::on_threads;
+use search::{AlphaBeta, Answer, Limit, Player, alpha_beta, legal_moves};
 
-use super::legal_moves;
 use crate::model::{Judge, Model, Sum, Weights};
 use crate::seat::Seat;
 use crate::sight::{Rows, Sight};
@@ -193,25 +192,15 @@ fn play_batch(
     numbers: std::ops::Range<u32>,
 ) -> Vec<Record> {
     let compiled = scalar::Compiled::new(model.sight.game.circuit.network.clone());
-    let next = AtomicU32::new(numbers.start);
-    let mut all: Vec<(u32, Record)> = std::thread::scope(|scope| {
-        let work = || {
-            let mut machine = Scalar::new(compiled.clone());
-            let mut records = Vec::new();
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= numbers.end {
-                    return records;
-                }
-                let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
-                records.push((number, one(&mut machine, model, pool, settings, seed)));
-            }
-        };
-        let threads: Vec<_> = (0..settings.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a match does not panic")).collect()
-    });
-    all.sort_by_key(|(number, _)| *number);
-    all.into_iter().map(|(_, record)| record).collect()
+    on_threads(
+        numbers,
+        settings.threads,
+        || Scalar::new(compiled.clone()),
+        |machine, number| {
+            let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
+            Some(one(machine, model, pool, settings, seed))
+        },
+    )
 }
 
 fn player(model: &Arc<Model>, settings: &Settings, seed: u64) -> Seat<AlphaBeta<Judge>> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use features::game::Game;
 use machine::RoleId;
 use machine::scalar::{self, Scalar};
-use search::{Fuzzy, Greedy, Limit, Player, fuzzy};
+use search::{Fuzzy, Greedy, Limit, Player, fuzzy, legal_moves};
 
 /// Takes part in matches as one role and sees what comes of its moves.
 pub trait Actor {
@@ -77,17 +77,6 @@ pub fn play_on(
     }
     let ended = machine.terminal();
     (0..n_roles as u32).map(|role| if ended { machine.goal(RoleId(role)) } else { None }).collect()
-}
-
-/// The legal moves of each role, ascending.
-pub(crate) fn legal_moves(machine: &Scalar) -> Vec<Vec<u32>> {
-    let list = |role| {
-        let mut moves = Vec::new();
-        machine.legal_moves(RoleId(role), &mut moves);
-        moves.sort_unstable();
-        moves
-    };
-    (0..machine.network().roles.len() as u32).map(list).collect()
 }
 
 /// The opponent of the thesis: it looks one move ahead by the fuzzy goal heuristic. Not for games whose ground rules are too many

@@ -12,8 +12,9 @@ use machine::scalar::Scalar;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustc_hash::{FxHashMap, FxHashSet};
+use search::legal_moves;
 
-use super::{Actor, legal_moves};
+use super::Actor;
 
 /// How it learns.
 #[derive(Clone, Debug, PartialEq)]

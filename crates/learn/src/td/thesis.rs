@@ -15,10 +15,10 @@ use machine::RoleId;
 use machine::scalar::{self, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use search::{Answer, Limit, Player};
+use search::{Answer, Limit, Player, legal_moves};
 
 use super::update::{Linear, Next, Rates, reward};
-use super::{Actor, legal_moves, play};
+use super::{Actor, play};
 use crate::model::{Model, Sum, Weights};
 use crate::sight::Sight;
 

@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let key = Key {
         game: form.fingerprint.0,
         seed: arguments.seed,
-        settings: evidence::hash(&format!("{settings:?} {}", positions::VERSION)),
+        settings: evidence::hash(&format!("{} {settings:?}", positions::PLAY_VERSION)),
     };
     let settings = with_threads(settings, threads);
     // Step 1. A course that was left, or a new one.
@@ -159,7 +159,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
         };
         bar.show(&stage, done, of);
         let timed = arguments.generations.is_none();
-        if course.go_on(&|| timed && is_over())?.is_none() {
+        if !course.go_on(&|| timed && is_over())? {
             break;
         }
         if kept_at.elapsed() >= KEEP_EVERY {
