@@ -205,8 +205,8 @@ pub struct Stored {
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c1";
-const MODEL: &[u8; 8] = b"senet-m1";
+const CHECKPOINT: &[u8; 8] = b"senet-c2";
+const MODEL: &[u8; 8] = b"senet-m2";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -243,7 +243,7 @@ impl Stored {
 
     fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
         let sight = &model.sight;
-        let symbols = &sight.game.program.symbols;
+        let symbols = &sight.game.program.symbols.unspelled();
         Stored {
             fingerprint: positions::fingerprint(&sight.game.circuit.network),
             features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
@@ -260,7 +260,8 @@ impl Stored {
         if self.fingerprint != positions::fingerprint(&game.circuit.network) {
             return Err(kept("it is of another game, or of another version of the program".to_owned()));
         }
-        let read = |text: &String| feature::read(text, &game.program.symbols);
+        let symbols = game.program.symbols.unspelled();
+        let read = |text: &String| feature::read(text, &symbols);
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
         let sight =
             Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;
