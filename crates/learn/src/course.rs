@@ -31,7 +31,9 @@ pub struct Settings {
     pub patterns: Option<PatternSettings>,
     /// The most examples; the oldest are forgotten.
     pub examples: usize,
-    /// How each generation plays; the seed is the course's.
+    /// Positions that a generation plays, about.
+    pub positions: usize,
+    /// How each generation plays; the seed and the number of matches are the course's.
     pub play: self_play::Settings,
     /// How weights are fitted.
     pub teach: teach::Settings,
@@ -44,7 +46,8 @@ impl Default for Settings {
             stages: 4,
             patterns: Some(PatternSettings::default()),
             examples: 400_000,
-            play: self_play::Settings { matches: 100, ..self_play::Settings::default() },
+            positions: 60_000,
+            play: self_play::Settings::default(),
             teach: teach::Settings::default(),
         }
     }
@@ -55,6 +58,10 @@ impl Default for Settings {
 pub struct Generation {
     /// Matches played to their end in all generations so far.
     pub n_matches: u32,
+    /// Matches that this generation played to their end.
+    pub n_ended: u32,
+    /// Positions met in them.
+    pub n_new: usize,
     /// Examples learned from.
     pub n_examples: usize,
     /// For each role with weights, how well results are predicted.
@@ -110,7 +117,9 @@ impl Course {
         let examples = Examples::of(positions);
         let (model, losses) =
             teach(&Arc::new(sight), &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
-        let first = Generation { n_matches: 0, n_examples: examples.len(), losses };
+        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
+        let (n_new, n_examples) = (examples.len(), examples.len());
+        let first = Generation { n_matches: 0, n_ended, n_new, n_examples, losses };
         Ok(Course { game, settings, sum, examples, model: Arc::new(model), history: vec![first] })
     }
 
@@ -119,8 +128,8 @@ impl Course {
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
-        let play = self_play::Settings { seed, ..self.settings.play.clone() };
-        let played = self_play::play(&self.game, &play, &|seed| self.player(1 << 20, seed), stop);
+        let play = self_play::Settings { seed, matches: self.n_next(), ..self.settings.play.clone() };
+        let played = self_play::play(&self.model, &play, stop);
         if stop() {
             return Ok(false);
         }
@@ -131,13 +140,16 @@ impl Course {
                 .map_err(CourseError::Fit)?;
         self.model = Arc::new(model);
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
-        self.history.push(Generation { n_matches, n_examples: self.examples.len(), losses });
+        let (n_ended, n_new) = (played.n_ended, played.examples.len());
+        self.history.push(Generation { n_matches, n_ended, n_new, n_examples: self.examples.len(), losses });
         Ok(true)
     }
 
-    /// A player by this model, with a table of so many bytes.
-    fn player(&self, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
-        player(&self.model, bytes, seed)
+    /// How many matches the next generation plays, so that it meets about as many positions as are wanted.
+    fn n_next(&self) -> u32 {
+        let last = self.history.last().expect("a course has a beginning");
+        let length = last.n_new as f64 / f64::from(last.n_ended.max(1));
+        (self.settings.positions as f64 / length.max(1.0)).clamp(16.0, 1e6) as u32
     }
 
     /// The model.

@@ -35,7 +35,9 @@ pub struct Sight {
     /// What kind of game searches have before them.
     pub nature: Arc<Nature>,
     pub(crate) compiled: Arc<incremental::Compiled>,
-    bulk: Arc<bulk::Compiled>,
+    pub(crate) bulk: Arc<bulk::Compiled>,
+    /// The own network's machine for many states at once.
+    pub lanes: Arc<lanes::Compiled>,
 }
 
 /// Tables of patterns over the own network.
@@ -111,11 +113,13 @@ impl Sight {
     ) -> Result<Sight, String> {
         let compiled = compile(&game, &features, &Budget::default())?;
         let places = compiled.views.places();
+        let lanes = lanes::Compiled::new(compiled.views.network.clone());
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
             game_stages: stages.clone(),
-            nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
+            nature: Arc::new(Nature::new(&lanes, 1)),
+            lanes,
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
             views: compiled.views,
