@@ -35,14 +35,15 @@ fn main() {
             course.model().clone()
         }
     };
-    let table = Table {
-        scalar: scalar::Compiled::new(game.circuit.network.clone()),
-        lanes: lanes::Compiled::new(game.circuit.network.clone()),
-        fuzzy: game.circuit.ground.as_ref().map(|ground| {
-            Arc::new(fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure)))
-        }),
-        model,
-    };
+    let table =
+        Table {
+            scalar: scalar::Compiled::new(game.circuit.network.clone()),
+            lanes: lanes::Compiled::new(game.circuit.network.clone()),
+            fuzzy: game.circuit.ground.as_ref().map(|ground| {
+                Arc::new(fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure)))
+            }),
+            model,
+        };
     for other in &options.players[1..] {
         contest(&game, &table, &options, &options.players[0], other);
     }
@@ -102,8 +103,7 @@ impl Table {
                         _ => panic!("unknown setting {key}"),
                     }
                 }
-                let player =
-                    Uct::new(model.sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
+                let player = Uct::new(model.sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
                 Box::new(Seat::new(player, model.sight.clone()))
             }
             "best" => {
@@ -119,8 +119,7 @@ impl Table {
                         _ => panic!("unknown setting {key}"),
                     }
                 }
-                let player =
-                    BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
+                let player = BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
             "alpha-beta" => Box::new(course::player(model, 32 << 20, seed)),
@@ -169,7 +168,9 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
     for (name, is_own) in [(one, true), (other, false)] {
         let mut total = Work::default();
         for (seat, played) in &played {
-            for work in played.work.iter().enumerate().filter(|(role, _)| (role == seat) == is_own).map(|(_, work)| work) {
+            for work in
+                played.work.iter().enumerate().filter(|(role, _)| (role == seat) == is_own).map(|(_, work)| work)
+            {
                 total.n_searches += work.n_searches;
                 total.nodes += work.nodes;
                 total.playouts += work.playouts;

@@ -193,7 +193,8 @@ impl<'a> Together<'a> {
         }
         // Step 2. What follows, and what it is worth.
         let (mut next, mut values) = (Vec::new(), Vec::new());
-        let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
+        let steps =
+            parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
         self.fan.follow(steps, &mut next, &mut values);
         let n_words = self.fan.n_words();
         let is_looked_at = |at: usize| choices[parents[at]].as_ref().is_some_and(|choice| choice.n_choosers > 0);
@@ -353,7 +354,8 @@ fn mix(joints: &[u32], values: &[f32], n_roles: usize) -> Mixed {
         *weight = (0..n_roles).map(|role| sums[role][places[at * n_roles + role]]).product();
     }
     let total: f32 = weights.iter().sum();
-    let value = |role: usize| weights.iter().enumerate().map(|(at, part)| part * values[at * n_roles + role]).sum::<f32>();
+    let value =
+        |role: usize| weights.iter().enumerate().map(|(at, part)| part * values[at * n_roles + role]).sum::<f32>();
     let values = (0..n_roles).map(|role| value(role) / total.max(f32::MIN_POSITIVE)).collect();
     Mixed { parts: weights, values }
 }

@@ -120,8 +120,8 @@ fn a_kill_before_the_first_generation_costs_little() {
 #[test]
 fn kills_threads_and_names_change_nothing() {
     let memory = Memory::new("killed");
-    let whole = memory.learn("tic-tac-toe", &["--generations", "3", "--threads", "1"]);
-    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "3", "--threads", "2"]), whole);
+    let whole = memory.learn("tic-tac-toe", &["--generations", "2", "--threads", "1"]);
+    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "2", "--threads", "2"]), whole);
     // A course that is killed after some generations were kept.
     let killed = Memory::new("resumed");
     kill_when_kept(&killed, "course", 2);
@@ -136,7 +136,7 @@ fn kills_threads_and_names_change_nothing() {
     let scrambled = memory.senet(&["scramble", "tic-tac-toe", "--seed", "5"]);
     let file = memory.0.join("scrambled.kif");
     std::fs::write(&file, scrambled).expect("written");
-    let other = memory.learn(file.to_str().expect("plain"), &["--generations", "3"]);
+    let other = memory.learn(file.to_str().expect("plain"), &["--generations", "2"]);
     assert_eq!(other["curve"], whole["curve"]);
     assert_eq!(other["fingerprint"], whole["fingerprint"]);
 }

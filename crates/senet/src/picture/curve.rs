@@ -144,8 +144,8 @@ impl Scale {
     fn new(numbers: impl Iterator<Item = f64>) -> Scale {
         let (low, high) = numbers.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
         let room = if high > low { high - low } else { low.abs().max(1.0) * 0.1 };
-        // Steps of 1, 2 or 5 times a power of ten, about five of them.
-        let rough = room / 5.0;
+        // Steps of 1, 2 or 5 times a power of ten, about seven of them.
+        let rough = room / 7.0;
         let power = 10f64.powf(rough.log10().floor());
         let step =
             power * [1.0, 2.0, 5.0, 10.0].into_iter().find(|part| rough <= part * power * 1.0001).unwrap_or(10.0);
@@ -223,7 +223,7 @@ mod tests {
             scale.ticks().map(|tick| scale.label(tick)).collect::<Vec<_>>()
         };
         assert_eq!(ticks(&[0.0, 1000.0]), ["0", "200", "400", "600", "800", "1000"]);
-        assert_eq!(ticks(&[0.62, 0.69]), ["0.62", "0.64", "0.66", "0.68", "0.70"]);
-        assert_eq!(ticks(&[0.0, 0.0]), ["0.00", "0.02"].map(|text| if text == "0.00" { "0" } else { text }));
+        assert_eq!(ticks(&[0.625, 0.69]), ["0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68", "0.69"]);
+        assert_eq!(ticks(&[0.0, 0.0]), ["0", "0.02"]);
     }
 }

@@ -21,7 +21,7 @@ use super::learn::{self, Plan, Pupil};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Comparison, Kind, Pace, Players, Tally};
 use crate::memory;
-use crate::rules;
+use crate::rules::{self, Rules};
 
 /// Learns games and measures what the learned players are worth, with intervals
 ///
@@ -155,6 +155,15 @@ fn beside(store: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// A game, and how it is to be learned.
+struct Task {
+    name: String,
+    rules: Rules,
+    plan: Plan,
+    /// What learning it is kept under.
+    key: String,
+}
+
 /// A ladder that is being climbed.
 struct Climb {
     arguments: Ladder,
@@ -170,23 +179,30 @@ impl Climb {
             [] => GAMES.to_vec(),
             named => named.iter().map(String::as_str).collect(),
         };
-        if !arguments.report_only {
-            self.say(&format!("what is done is kept in `{}`", file.display()));
-        }
+        let tasks = names.iter().map(|name| self.task(name)).collect::<anyhow::Result<Vec<Task>>>()?;
         let n_damaged = self.state().n_damaged;
         if n_damaged > 0 {
-            self.say(&format!("warning: {n_damaged} lines of it can't be read and are passed over"));
+            self.say(&format!("warning: {n_damaged} lines of `{}` can't be read and are passed over", file.display()));
+        }
+        if !arguments.report_only {
+            self.say(&format!("what is done is kept in `{}`", file.display()));
+            let n_new = tasks.iter().filter(|task| self.state().learned(&task.key).is_none()).count();
+            let time = if arguments.generations.is_some() {
+                String::new()
+            } else {
+                format!(" for {} in all", spoken(arguments.time * n_new as u32))
+            };
+            self.say(&format!("{} games, {n_new} of them are to be learned{time}; then come matches", tasks.len()));
         }
         let (mut rows, mut failures) = (Vec::new(), 0);
-        for (place, name) in names.iter().enumerate() {
-            let place = format!("[{}/{}]", place + 1, names.len());
-            match self.game(name, &place) {
-                Ok(row) => rows.push(row),
-                Err(error) => {
-                    failures += 1;
-                    self.say(&format!("{place} {name}: {error:#}"));
-                }
-            }
+        for (place, task) in tasks.iter().enumerate() {
+            let place = format!("[{}/{}] {}", place + 1, tasks.len(), task.name);
+            let row = self.game(task, &place).unwrap_or_else(|error| {
+                failures += 1;
+                self.say(&format!("{place}: {error:#}"));
+                Row::new(&task.name, None, |_| Vec::new())
+            });
+            rows.push(row);
         }
         self.bar.clear();
         let report = Report::new(arguments, self.threads, rows);
@@ -206,14 +222,11 @@ impl Climb {
         Ok(if failures > 0 { ExitCode::from(2) } else { ExitCode::SUCCESS })
     }
 
-    /// Does what is missing of a game.
-    fn game(&self, name: &str, place: &str) -> anyhow::Result<Row> {
+    /// What is to be done about a game.
+    fn task(&self, name: &str) -> anyhow::Result<Task> {
         let arguments = &self.arguments;
-        let start = Instant::now();
         let rules = rules::read(name)?;
         rules::accept(&rules)?;
-        let name = rules.game_name();
-        let form = canonical(&rules.program, canonical::BUDGET);
         let plan = Plan {
             seed: arguments.seed,
             threads: self.threads,
@@ -223,9 +236,16 @@ impl Climb {
             purpose: format!("ladder {:?} {:?}", arguments.time, arguments.generations),
             all_time_counts: true,
         };
-        let key = self.hash(&format!("{} {}", form.fingerprint, plan.hash()));
-        let row = |learned: Option<&state::Learned>| Row::new(&name, learned, |learned| self.tallies(learned));
-        let known = self.state().learned(&key).cloned();
+        let fingerprint = canonical(&rules.program, canonical::BUDGET).fingerprint;
+        Ok(Task { name: rules.game_name(), key: self.hash(&format!("{fingerprint} {}", plan.hash())), rules, plan })
+    }
+
+    /// Does what is missing of a game.
+    fn game(&self, task: &Task, place: &str) -> anyhow::Result<Row> {
+        let arguments = &self.arguments;
+        let start = Instant::now();
+        let row = |learned: Option<&state::Learned>| Row::new(&task.name, learned, |learned| self.tallies(learned));
+        let known = self.state().learned(&task.key).cloned();
         if arguments.report_only {
             return Ok(row(known.as_ref()));
         }
@@ -235,14 +255,18 @@ impl Climb {
         let learned = match known.filter(|_| model.is_some()) {
             Some(known) => known,
             None if arguments.only == Some(Part::Play) => {
-                self.say(&format!("{place} {name}: not learned yet"));
+                self.say(&format!("{place}: not learned yet"));
                 return Ok(row(None));
             }
             None => {
-                self.say(&format!("{place} {name}: learning for {}", spoken(arguments.time)));
+                let how_long = match arguments.generations {
+                    Some(n) => format!("{n} generations"),
+                    None => spoken(arguments.time),
+                };
+                self.say(&format!("{place}: learning, {how_long}"));
                 self.bar.show("analysing the rules", 0, 0);
-                let fresh = pupil.insert(Pupil::new(&rules, arguments.seed, arguments.store.clone())?);
-                let learned = self.learn(&name, key, &plan, fresh, start)?;
+                let fresh = pupil.insert(self.pupil(task)?);
+                let learned = self.learn(task, fresh, start)?;
                 model = self.model(&learned)?;
                 learned
             }
@@ -256,41 +280,39 @@ impl Climb {
         self.bar.show("preparing the players", 0, 0);
         let pupil = match pupil {
             Some(pupil) => pupil,
-            None => Pupil::new(&rules, arguments.seed, arguments.store.clone())?,
+            None => self.pupil(task)?,
         };
         let players = Players::new(&pupil.game, Stored::from_bytes(&model)?.load(pupil.game.clone())?);
         for (done, tally) in pending.iter().enumerate() {
             let left = pending.len() - done - 1;
             let against = tally.comparison().kind.against(tally.comparison().move_time.as_secs_f64());
             let has = if tally.len() > 0 { format!(", {} are there", tally.len()) } else { String::new() };
-            self.say(&format!("{place} {name}: {} matches against {against}{has}", tally.most()));
-            let played = self.play(&name, &learned, &players, tally.clone(), &format!("{name}: {against}"))?;
+            self.say(&format!("{place}: {} matches against {against}{has}", tally.most()));
+            let stage = format!("{}: against {against}", task.name);
+            let played = self.play(&learned, &players, tally.clone(), &stage)?;
             if let Some(score) = played.score() {
                 let (mean, low, high, n) = (score.mean, score.low, score.high, score.matches);
-                let left = if left > 0 { format!("; {left} comparisons left") } else { String::new() };
-                self.say(&format!("{place} {name}: {mean:.1} ({low:.1} to {high:.1}) in {n} matches{left}"));
+                let left = if left > 0 { format!("; {left} more to come") } else { String::new() };
+                self.say(&format!("{place}: {mean:.1} ({low:.1} to {high:.1}) in {n} matches{left}"));
             }
         }
         Ok(row(Some(&learned)))
     }
 
-    fn learn(
-        &self,
-        name: &str,
-        key: String,
-        plan: &Plan,
-        pupil: &mut Pupil,
-        start: Instant,
-    ) -> anyhow::Result<state::Learned> {
-        let came = learn::learn(pupil, plan, start, &self.bar)?;
-        let about = learn::about(plan, &came, Vec::new());
+    fn pupil(&self, task: &Task) -> anyhow::Result<Pupil> {
+        Pupil::new(&task.rules, self.arguments.seed, self.arguments.store.clone())
+    }
+
+    fn learn(&self, task: &Task, pupil: &mut Pupil, start: Instant) -> anyhow::Result<state::Learned> {
+        let came = learn::learn(pupil, &task.plan, start, &self.bar)?;
+        let about = learn::about(&task.plan, &came, Vec::new());
         let Some(id) = pupil.keep(&came, &about)? else { bail!("the memory does not keep its model") };
         let content = pupil.memory.models()?.into_iter().find(|entry| entry.id == id);
         let content = content.map_or(Ok(None), |entry| pupil.memory.model(&entry))?.unwrap_or_default();
         let game = &pupil.game;
         let learned = state::Learned {
-            key,
-            game: name.to_owned(),
+            key: task.key.clone(),
+            game: task.name.clone(),
             fingerprint: pupil.fingerprint.to_string(),
             model: id,
             content: content_hash(&content),
@@ -310,14 +332,7 @@ impl Climb {
     }
 
     /// Plays what is missing of a comparison, and keeps each match.
-    fn play(
-        &self,
-        name: &str,
-        learned: &state::Learned,
-        players: &Players,
-        tally: Tally,
-        stage: &str,
-    ) -> anyhow::Result<Tally> {
+    fn play(&self, learned: &state::Learned, players: &Players, tally: Tally, stage: &str) -> anyhow::Result<Tally> {
         let comparison = *tally.comparison();
         let cell = self.cell(learned, &comparison);
         let pace = Pace { threads: self.threads, seed: self.arguments.seed, until: None };
@@ -327,7 +342,7 @@ impl Climb {
             self.bar.show(stage, tally.len(), tally.most() as usize);
             let played = Played {
                 cell: cell.clone(),
-                game: name.to_owned(),
+                game: learned.game.clone(),
                 kind: comparison.kind,
                 move_time: comparison.move_time.as_secs_f64(),
                 outcome: outcome.clone(),

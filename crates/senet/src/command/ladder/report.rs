@@ -133,8 +133,8 @@ impl Report {
     /// The page, as Markdown.
     pub(super) fn page(&self) -> String {
         let mut page = INTRODUCTION.to_owned();
-        self.put_settings(&mut page);
         if self.games.iter().any(|row| !row.cells.is_empty()) {
+            self.put_settings(&mut page);
             self.put_tables(&mut page);
             page.push_str("\n## The goals\n\n");
             for goal in &self.goals {
@@ -541,12 +541,17 @@ mod tests {
     fn short_runs_and_empty_ones_say_so() {
         let page = report(vec![row("tron", 2, &[(Kind::OnePlyRandom, 99.0)])], 2.0).page();
         assert!(page.contains("A short run") && page.contains("2 s for each game, on 2 threads"), "{page}");
-        assert!(
-            page.contains("(open): at least 98 in 1: tron 99.0") || page.contains("(reached): at least 98"),
-            "{page}"
-        );
+        assert!(page.contains("one move ahead** (reached): at least 98 in 1: tron 99.0."), "{page}");
+        assert!(page.contains("(open): missing: tron."), "{page}");
         let empty = Row { game: "tron".to_owned(), learned: None, cells: Vec::new() };
         assert!(report(vec![empty], 300.0).page().ends_with("Nothing has been played yet.\n"));
+    }
+
+    #[test]
+    fn the_manual_says_how_it_is_measured() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/strength.md");
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(page.starts_with(INTRODUCTION), "write it anew: senet ladder --report-only --out docs/strength.md");
     }
 
     #[test]
