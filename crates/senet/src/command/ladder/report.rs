@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::super::explain::wrapped;
 use super::{ALONE, Ladder, spoken, state};
 use crate::measure::{Kind, Score, Tally};
 use crate::memory;
@@ -271,7 +272,7 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
         ),
     });
     // Step 2. Tree search.
-    let groups: [(&str, &dyn Fn(&Score) -> bool); 4] = [
+    let groups: [Group; 4] = [
         ("at least 60, and the test agrees", &|score| score.mean >= 60.0 && score.decided == Some(true)),
         ("at least 60", &|score| score.mean >= 60.0),
         ("from 47 to 60", &|score| score.mean >= 47.0),
@@ -334,6 +335,9 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
     goals
 }
 
+/// A name for scores, and whether one belongs to it.
+type Group<'a> = (&'a str, &'a dyn Fn(&Score) -> bool);
+
 /// One column of the tables.
 struct Scores<'a> {
     found: Vec<(&'a str, &'a Score)>,
@@ -366,7 +370,7 @@ impl<'a> Scores<'a> {
     }
 
     /// The games in groups, each in the first that it belongs to.
-    fn told(&self, groups: &[(&str, &dyn Fn(&Score) -> bool)], number: impl Fn(&Score) -> f64) -> String {
+    fn told(&self, groups: &[Group], number: impl Fn(&Score) -> f64) -> String {
         let mut parts: Vec<String> = Vec::new();
         let mut left = self.found.clone();
         for (name, belongs) in groups {
@@ -391,23 +395,6 @@ fn grouped(number: u64) -> String {
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
     groups.join(",")
-}
-
-/// Lines of at most so many characters.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a line");
-        match line.chars().count() {
-            0 => line.push_str(word),
-            n if n + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 const INTRODUCTION: &str = "\
