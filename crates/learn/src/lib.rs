@@ -9,5 +9,6 @@ pub mod seat;
 pub mod self_play;
 pub mod sight;
 pub mod stage;
+pub mod stream;
 pub mod td;
 pub mod teach;

@@ -11,8 +11,8 @@ use rand_pcg::Pcg64Mcg;
 use search::match_play::on_threads;
 use search::{Evaluate, Fan};
 
-use crate::example::Examples;
-use crate::model::Model;
+use crate::model::{Model, Opinion};
+use crate::sight::{Rows, Sight};
 
 /// How matches are played.
 #[derive(Clone, Debug)]
@@ -42,8 +42,10 @@ impl Default for Settings {
 /// What came of matches.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// The positions after the openings.
-    pub examples: Examples,
+    /// What is seen in the positions after the openings.
+    pub rows: Rows,
+    /// For each of them and each role what is to be predicted, from 0 to 1.
+    pub targets: Vec<f32>,
     /// Matches played to their end.
     pub n_ended: u32,
 }
@@ -66,25 +68,11 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
             (!stop()).then(|| Together::new(model, settings, matches).play(stop))
         },
     );
-    let game = &model.sight.game;
-    let n_words = game.circuit.network.fluents.len().div_ceil(64);
-    let mut played = Played { examples: Examples::new(n_words, game.universe.roles.len()), n_ended: 0 };
-    for (number, record) in (0..).zip(units.iter().flatten()) {
-        let Some(results) = &record.results else { continue };
-        played.n_ended += 1;
-        // From the last position to the first: what was to be expected there.
-        let mut target = results.clone();
-        let mut targets = Vec::new();
-        for step in record.steps.iter().rev() {
-            if let Some(expected) = &step.expected {
-                let rest = if step.by_chance { 0.0 } else { settings.lambda };
-                target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
-            }
-            targets.push(target.clone());
-        }
-        for (step, targets) in record.steps.iter().zip(targets.iter().rev()) {
-            played.examples.push(&model.sight.views.game_state(&step.state), targets, number);
-        }
+    let mut played = Played::default();
+    for unit in units {
+        played.rows.append(unit.rows);
+        played.targets.extend(unit.targets);
+        played.n_ended += unit.n_ended;
     }
     played
 }
@@ -120,7 +108,8 @@ struct Slot {
 struct Together<'a> {
     settings: &'a Settings,
     fan: Fan,
-    opinion: crate::model::Opinion,
+    opinion: Opinion,
+    sight: Arc<Sight>,
     slots: Vec<Slot>,
     records: Vec<Record>,
 }
@@ -146,14 +135,29 @@ impl<'a> Together<'a> {
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|_| Record::default()).collect();
-        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), slots, records }
+        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), sight: model.sight.clone(), slots, records }
     }
 
-    fn play(mut self, stop: &dyn Fn() -> bool) -> Vec<Record> {
+    fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
         while !self.slots.is_empty() && !stop() {
             self.step();
         }
-        self.records
+        let (mut states, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
+        for record in &self.records {
+            let Some(results) = &record.results else { continue };
+            n_ended += 1;
+            // From the last position to the first: what was to be expected there.
+            let mut target = results.clone();
+            for step in record.steps.iter().rev() {
+                if let Some(expected) = &step.expected {
+                    let rest = if step.by_chance { 0.0 } else { self.settings.lambda };
+                    target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
+                }
+                states.push(&step.state[..]);
+                targets.extend_from_slice(&target);
+            }
+        }
+        Played { rows: self.sight.own_rows(&states), targets, n_ended }
     }
 
     /// One joint move in every match.

@@ -28,6 +28,8 @@ pub struct Settings {
     pub doubt: f32,
     /// How much the best line counts in what a move promises, against the mean of all lines; from 0 to 1.
     pub best: f32,
+    /// How much less a move is held to promise while states below are being opened.
+    pub held: f32,
     /// The most states that are opened at once.
     pub width: usize,
     /// One more state is opened at once for so many that have been opened.
@@ -38,7 +40,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { doubt: 0.2, best: 0.5, width: 64, share: 16, bytes: 1 << 29 }
+        Settings { doubt: 0.2, best: 0.5, held: 0.3, width: 64, share: 4, bytes: 1 << 29 }
     }
 }
 
@@ -61,6 +63,7 @@ impl BestFirst {
         let width = |&(least, most): &(f32, f32)| if most > least { most - least } else { 1.0 };
         let rule = Rule {
             doubt: range.iter().map(|range| settings.doubt * width(range)).collect(),
+            held: settings.held,
             best: settings.best,
             most: range.iter().map(|range| range.1).collect(),
         };
@@ -112,7 +115,7 @@ impl BestFirst {
         let width = (1 + n_open / self.settings.share).min(self.settings.width).min(room);
         let mut leaves: Vec<u32> = Vec::new();
         let mut n_met = 0;
-        while leaves.len() < width && n_met < 2 {
+        while leaves.len() < width && n_met < 4 {
             match self.tree.descend(&self.rule, &mut self.turn) {
                 Some(leaf) => leaves.push(leaf),
                 None => n_met += 1,

@@ -40,6 +40,8 @@ pub(super) struct Tree {
 pub(super) struct Rule {
     /// For each role, how much is added for what was looked at seldom.
     pub(super) doubt: Vec<f32>,
+    /// How much less a move is held to promise if all that was looked at below is being opened.
+    pub(super) held: f32,
     /// How much the best line counts, against the mean of all lines.
     pub(super) best: f32,
     /// For each role, its greatest result.
@@ -123,7 +125,8 @@ impl Tree {
             }
             let tried = (entry.n + entry.pending + 1) as f32;
             let value = rule.best * self.values(child)[role] + (1.0 - rule.best) * self.mean(child, role);
-            let score = value + bonus / tried.sqrt();
+            // What is being opened is held to promise less, so that others are opened beside it.
+            let score = value + bonus / tried.sqrt() - rule.held * entry.pending as f32 / tried;
             if score > best_score {
                 (best, best_score) = (child, score);
             }
@@ -139,9 +142,8 @@ impl Tree {
         let n_roles = self.n_roles.min(mean.len());
         let mut first = true;
         while at != NONE {
-            let mut changed = first;
             if !self.nodes[at as usize].exact {
-                changed |= self.settle(at, rule);
+                self.settle(at, rule);
             }
             if first {
                 mean[..n_roles].copy_from_slice(&self.values(at)[..n_roles]);
@@ -152,22 +154,20 @@ impl Tree {
             let entry = &mut self.nodes[at as usize];
             entry.n += 1;
             entry.pending = entry.pending.saturating_sub(1);
-            _ = changed;
             at = entry.parent;
         }
     }
 
     /// What is expected of a node by its children: what the best of them promises to the role that chooses. Exact if nothing can
     /// be better, or all is exact.
-    fn settle(&mut self, node: u32, rule: &Rule) -> bool {
-        let Some((best, all)) = self.best_child(node) else { return false };
+    fn settle(&mut self, node: u32, rule: &Rule) {
+        let Some((best, all)) = self.best_child(node) else { return };
         let exact = self.nodes[best as usize].exact;
         let chooser = self.nodes[node as usize].chooser;
         let is_most = chooser != NONE && self.values(best)[chooser as usize] >= rule.most[chooser as usize];
         let (from, to) = (best as usize * self.n_roles, node as usize * self.n_roles);
         self.values.copy_within(from..from + self.n_roles, to);
         self.nodes[node as usize].exact = exact && (all || is_most);
-        true
     }
 
     /// The child that promises most to the role that chooses, and whether all are exact.
