@@ -13,6 +13,7 @@ use features::game::Game;
 use features::positions;
 use learn::course::{self, Course, Stored};
 use learn::model::Model;
+use learn::player::{Search, one_ply, player};
 use learn::seat::Seat;
 use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
@@ -112,6 +113,7 @@ impl Table {
                         "l" => settings.width.0 = number as usize,
                         "s" => settings.share = number as usize,
                         "f" => settings.first = number,
+                        "p" => settings.playout = number,
                         _ => panic!("unknown setting {key}"),
                     }
                 }
@@ -137,8 +139,8 @@ impl Table {
                     BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
-            "alpha-beta" => Box::new(course::player(model, 32 << 20, seed)),
-            "greedy" => Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())),
+            "alpha-beta" => player(model, Search::AlphaBeta, seed),
+            "greedy" => one_ply(model, seed),
             "fuzzy" => {
                 let compiled = self.fuzzy.clone().expect("the game has ground rules");
                 Box::new(Greedy::new(Fuzzy::new(self.scalar.clone(), compiled, fuzzy::Settings::default()), seed))

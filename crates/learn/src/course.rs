@@ -12,12 +12,10 @@ use features::positions::{self, Positions};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
-use search::{AlphaBeta, alpha_beta};
 
 use crate::example::Examples;
 use crate::fit::FitError;
-use crate::model::{Judge, Model, Sum, Weights};
-use crate::seat::Seat;
+use crate::model::{Model, Sum, Weights};
 use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
@@ -178,12 +176,6 @@ impl Course {
         }
         Ok(Course { settings, stream: kept.stream, model, history: kept.history })
     }
-}
-
-/// A player by a model, seated at the game's own network.
-pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
-    let settings = alpha_beta::Settings { bytes, ..alpha_beta::Settings::default() };
-    Seat::new(AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed), model.sight.clone())
 }
 
 /// A course as it is kept.
