@@ -16,6 +16,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::example::Examples;
 use crate::fit::FitError;
 use crate::model::{Model, Sum, Weights};
+use crate::player::Search;
 use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
@@ -204,11 +205,13 @@ pub struct Stored {
     pub sum: Sum,
     /// The weights of each role.
     pub weights: Vec<Weights>,
+    /// The search that it plays best with, as far as is known.
+    pub search: Search,
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
 const CHECKPOINT: &[u8; 8] = b"senet-c2";
-const MODEL: &[u8; 8] = b"senet-m1";
+const MODEL: &[u8; 8] = b"senet-m3";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -245,7 +248,7 @@ impl Stored {
 
     fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
         let sight = &model.sight;
-        let symbols = &sight.game.program.symbols;
+        let symbols = &sight.game.program.symbols.unspelled();
         Stored {
             fingerprint: positions::fingerprint(&sight.game.circuit.network),
             features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
@@ -253,6 +256,7 @@ impl Stored {
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
+            search: Search::default(),
         }
     }
 
@@ -262,7 +266,8 @@ impl Stored {
         if self.fingerprint != positions::fingerprint(&game.circuit.network) {
             return Err(kept("it is of another game, or of another version of the program".to_owned()));
         }
-        let read = |text: &String| feature::read(text, &game.program.symbols);
+        let symbols = game.program.symbols.unspelled();
+        let read = |text: &String| feature::read(text, &symbols);
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
         let sight =
             Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;

@@ -138,7 +138,14 @@ impl<'a> Together<'a> {
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|_| Record::default()).collect();
-        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), sight: model.sight.clone(), slots, records }
+        Together {
+            settings,
+            fan: Fan::new(compiled.clone()),
+            opinion: model.opinion(),
+            sight: model.sight.clone(),
+            slots,
+            records,
+        }
     }
 
     fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
@@ -200,7 +207,8 @@ impl<'a> Together<'a> {
         }
         // Step 2. What follows, and what it is worth.
         let (mut next, mut values) = (Vec::new(), Vec::new());
-        let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
+        let steps =
+            parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
         self.fan.follow(steps, &mut next, &mut values);
         let n_words = self.fan.n_words();
         let is_looked_at = |at: usize| choices[parents[at]].as_ref().is_some_and(|choice| choice.n_choosers > 0);

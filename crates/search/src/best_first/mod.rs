@@ -21,8 +21,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::evaluate::Evaluate;
 use crate::fan::Fan;
-use crate::simultaneous::joint_moves;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
+use crate::simultaneous::joint_moves;
 use tree::{NONE, Rule, SEVERAL, Tree};
 
 /// What can be chosen.
@@ -271,3 +271,6 @@ impl Player for BestFirst {
         self.tree = Tree::new(self.fan.n_roles(), self.fan.n_words());
     }
 }
+
+#[cfg(test)]
+mod tests;
