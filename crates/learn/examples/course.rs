@@ -1,7 +1,7 @@
 //! Learns a game and lets searches with what was learned play against each other: `cargo run --release -p learn --example course
 //! -- GAME [--learn SECONDS] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
 //! [--opening 2] [--threads 2] [--seed 1]`. With `--model` the model is kept in the file, and read from there if it exists. The
-//! first player plays against each of the others.
+//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -13,6 +13,7 @@ use features::game::Game;
 use features::positions;
 use learn::course::{self, Course, Stored};
 use learn::model::Model;
+use learn::player::{Search, one_ply, player};
 use learn::seat::Seat;
 use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
@@ -57,19 +58,26 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
     let features = set.features.into_iter().map(|selected| selected.feature).collect();
     let mut settings = course::Settings { seed: options.seed, ..course::Settings::default() };
     settings.play.threads = options.threads;
+    for (key, value) in &options.settings {
+        match key.as_str() {
+            "lambda" => settings.play.lambda = *value as f32,
+            "chance" => settings.play.chance = *value,
+            "opening" => settings.play.opening = *value as u32,
+            "rate" => settings.rate = *value as f32,
+            "stages" => settings.stages = *value as usize,
+            "positions" => settings.positions = *value as usize,
+            "slots" => settings.patterns.as_mut().expect("patterns").slots = *value as usize,
+            "instances" => settings.patterns.as_mut().expect("patterns").instances = *value as usize,
+            _ => panic!("unknown setting {key}"),
+        }
+    }
     settings.teach.threads = options.threads;
     eprintln!("features after {:.1} s", start.elapsed().as_secs_f64());
     let mut course = Course::begin(game.clone(), &played, features, settings).expect("a course");
     let is_over = || start.elapsed().as_secs_f64() >= options.learn;
     loop {
         let last = course.history().last().expect("a beginning");
-        eprintln!(
-            "{:6.1} s: {} matches, {} examples, losses {:?}",
-            start.elapsed().as_secs_f64(),
-            last.n_matches,
-            last.n_examples,
-            last.losses
-        );
+        eprintln!("{:6.1} s: {} matches, losses {:.4?}", start.elapsed().as_secs_f64(), last.n_matches, last.losses);
         if is_over() || !course.go_on(&is_over).expect("a generation") {
             return course;
         }
@@ -86,6 +94,7 @@ struct Table {
 impl Table {
     fn player(&self, name: &str, seed: u64) -> Box<dyn Player> {
         let model = &self.model;
+        let name = name.split_once('@').map_or(name, |(name, _)| name);
         let (name, setting) = name.split_once(':').unwrap_or((name, ""));
         match name {
             "uct" => Box::new(Uct::new(self.lanes.clone(), uct::Settings::default(), seed)),
@@ -100,6 +109,7 @@ impl Table {
                         "l" => settings.width.0 = number as usize,
                         "s" => settings.share = number as usize,
                         "f" => settings.first = number,
+                        "p" => settings.playout = number,
                         _ => panic!("unknown setting {key}"),
                     }
                 }
@@ -116,14 +126,15 @@ impl Table {
                         "w" => settings.width = number as usize,
                         "s" => settings.share = number as usize,
                         "b" => settings.best = number,
+                        "h" => settings.held = number,
                         _ => panic!("unknown setting {key}"),
                     }
                 }
                 let player = BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
-            "alpha-beta" => Box::new(course::player(model, 32 << 20, seed)),
-            "greedy" => Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())),
+            "alpha-beta" => player(model, Search::AlphaBeta, seed),
+            "greedy" => one_ply(model, seed),
             "fuzzy" => {
                 let compiled = self.fuzzy.clone().expect("the game has ground rules");
                 Box::new(Greedy::new(Fuzzy::new(self.scalar.clone(), compiled, fuzzy::Settings::default()), seed))
@@ -147,7 +158,11 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
                 (0..n_roles).map(|role| table.player(if role == seat { one } else { other }, seed)).collect();
             let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
             let opening = opening(machine, options.opening, seed - (number as u64 % n_roles as u64));
-            let played = play(machine, &mut seats, &opening, 500, &mut |_, choose| {
+            let played = play(machine, &mut seats, &opening, 500, &mut |role, choose| {
+                let name = if role.0 as usize == seat { one } else { other };
+                if let Some((_, nodes)) = name.split_once('@') {
+                    return choose(&Limit::nodes(nodes.parse().expect("a number of nodes")));
+                }
                 let end = Instant::now() + Duration::from_secs_f64(options.seconds);
                 choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
             });
@@ -218,6 +233,7 @@ struct Options {
     opening: u32,
     threads: usize,
     seed: u64,
+    settings: Vec<(String, f64)>,
 }
 
 impl Options {
@@ -232,6 +248,7 @@ impl Options {
             opening: 2,
             threads: 2,
             seed: 1,
+            settings: Vec::new(),
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -250,6 +267,10 @@ impl Options {
                 "opening" => options.opening = number() as u32,
                 "threads" => options.threads = number() as usize,
                 "seed" => options.seed = number() as u64,
+                "set" => {
+                    let (key, value) = value.split_once('=').expect("KEY=VALUE");
+                    options.settings.push((key.to_owned(), value.parse().expect("a number")));
+                }
                 _ => panic!("unknown option --{name}"),
             }
         }

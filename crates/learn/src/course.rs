@@ -9,16 +9,19 @@ use std::sync::Arc;
 use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions};
-use search::{AlphaBeta, alpha_beta};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
 
 use crate::example::Examples;
 use crate::fit::FitError;
-use crate::model::{Judge, Model, Sum, Weights};
-use crate::seat::Seat;
+use crate::model::{Model, Sum, Weights};
+use crate::player::Search;
 use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
-use crate::teach::{self, Losses, teach};
+use crate::stream::Stream;
+use crate::teach::{self, teach};
 
 /// How a course goes.
 #[derive(Clone, Debug)]
@@ -29,8 +32,8 @@ pub struct Settings {
     pub stages: usize,
     /// The tables of patterns, if there are to be any.
     pub patterns: Option<PatternSettings>,
-    /// The most examples; the oldest are forgotten.
-    pub examples: usize,
+    /// How fast weights follow what is played.
+    pub rate: f32,
     /// Positions that a generation plays, about.
     pub positions: usize,
     /// How each generation plays; the seed and the number of matches are the course's.
@@ -45,7 +48,7 @@ impl Default for Settings {
             seed: 1,
             stages: 4,
             patterns: Some(PatternSettings::default()),
-            examples: 400_000,
+            rate: 0.5,
             positions: 60_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
@@ -62,18 +65,14 @@ pub struct Generation {
     pub n_ended: u32,
     /// Positions met in them.
     pub n_new: usize,
-    /// Examples learned from.
-    pub n_examples: usize,
-    /// For each role with weights, how well results are predicted.
-    pub losses: Vec<Losses>,
+    /// For each role with weights, how well these positions were predicted before they were learned from: the mean loss, in nats.
+    pub losses: Vec<f64>,
 }
 
 /// A course that is under way.
 pub struct Course {
-    game: Arc<Game>,
     settings: Settings,
-    sum: Sum,
-    examples: Examples,
+    stream: Stream,
     model: Arc<Model>,
     history: Vec<Generation>,
 }
@@ -115,12 +114,13 @@ impl Course {
         let sight =
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
-        let (model, losses) =
-            teach(&Arc::new(sight), &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let sight = Arc::new(sight);
+        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
         let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
-        let (n_new, n_examples) = (examples.len(), examples.len());
-        let first = Generation { n_matches: 0, n_ended, n_new, n_examples, losses };
-        Ok(Course { game, settings, sum, examples, model: Arc::new(model), history: vec![first] })
+        let losses = losses.iter().map(|losses| losses.held_out).collect();
+        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
+        let stream = Stream::new(&model, &sight.rows(examples.views()));
+        Ok(Course { settings, stream, model: Arc::new(model), history: vec![first] })
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed, and the
@@ -133,15 +133,13 @@ impl Course {
         if stop() {
             return Ok(false);
         }
-        self.examples.append(&played.examples);
-        self.examples.forget(self.settings.examples);
-        let (model, losses) =
-            teach(&self.model.sight, &self.examples, self.sum, Some(&self.model), &self.settings.teach)
-                .map_err(CourseError::Fit)?;
-        self.model = Arc::new(model);
+        let n_new = played.rows.sets.len();
+        let mut order: Vec<u32> = (0..n_new as u32).collect();
+        order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+        let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
+        self.model = Arc::new(self.stream.model(&self.model.sight, self.model.sum));
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
-        let (n_ended, n_new) = (played.n_ended, played.examples.len());
-        self.history.push(Generation { n_matches, n_ended, n_new, n_examples: self.examples.len(), losses });
+        self.history.push(Generation { n_matches, n_ended: played.n_ended, n_new, losses });
         Ok(true)
     }
 
@@ -166,7 +164,7 @@ impl Course {
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             model: Stored::new(&self.model, self.settings.patterns.clone()),
-            examples: self.examples.clone(),
+            stream: self.stream.clone(),
             history: self.history.clone(),
         }
     }
@@ -174,18 +172,11 @@ impl Course {
     /// Goes on where a course was left.
     pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Course, CourseError> {
         let model = kept.model.load(game.clone())?;
-        let (n_words, n_roles) = (game.circuit.network.fluents.len().div_ceil(64), game.universe.roles.len());
-        if !kept.examples.is_sound(n_words, n_roles) || kept.history.is_empty() {
-            return Err(CourseError::Kept("its examples are damaged".to_owned()));
+        if kept.history.is_empty() || !kept.stream.fits(&model) {
+            return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
-        Ok(Course { game, settings, sum: model.sum, examples: kept.examples, model, history: kept.history })
+        Ok(Course { settings, stream: kept.stream, model, history: kept.history })
     }
-}
-
-/// A player by a model, seated at the game's own network.
-pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
-    let settings = alpha_beta::Settings { bytes, ..alpha_beta::Settings::default() };
-    Seat::new(AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed), model.sight.clone())
 }
 
 /// A course as it is kept.
@@ -193,8 +184,8 @@ pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<Jud
 pub struct Checkpoint {
     /// The model.
     pub model: Stored,
-    /// What it was learned from.
-    pub examples: Examples,
+    /// The weights as they are being learned.
+    pub stream: Stream,
     /// What came of each generation.
     pub history: Vec<Generation>,
 }
@@ -214,11 +205,13 @@ pub struct Stored {
     pub sum: Sum,
     /// The weights of each role.
     pub weights: Vec<Weights>,
+    /// The search that it plays best with, as far as is known.
+    pub search: Search,
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
 const CHECKPOINT: &[u8; 8] = b"senet-c2";
-const MODEL: &[u8; 8] = b"senet-m2";
+const MODEL: &[u8; 8] = b"senet-m3";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -263,6 +256,7 @@ impl Stored {
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
+            search: Search::default(),
         }
     }
 

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::match_play::on_threads;
+use search::simultaneous::{joint_moves, mix};
 use search::{Evaluate, Fan};
 
-use crate::example::Examples;
-use crate::model::Model;
+use crate::model::{Model, Opinion};
+use crate::sight::{Rows, Sight};
 
 /// How matches are played.
 #[derive(Clone, Debug)]
@@ -42,8 +43,10 @@ impl Default for Settings {
 /// What came of matches.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// The positions after the openings.
-    pub examples: Examples,
+    /// What is seen in the positions after the openings.
+    pub rows: Rows,
+    /// For each of them and each role what is to be predicted, from 0 to 1.
+    pub targets: Vec<f32>,
     /// Matches played to their end.
     pub n_ended: u32,
 }
@@ -52,6 +55,8 @@ pub struct Played {
 const TOGETHER: u32 = 256;
 /// Where several roles choose, so many joint moves are looked at, about.
 const JOINT: usize = 64;
+/// Rounds of regret matching.
+const ROUNDS: usize = 40;
 
 /// Plays matches. `stop` ends all early, and then matches are missing.
 pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + Sync)) -> Played {
@@ -66,25 +71,11 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
             (!stop()).then(|| Together::new(model, settings, matches).play(stop))
         },
     );
-    let game = &model.sight.game;
-    let n_words = game.circuit.network.fluents.len().div_ceil(64);
-    let mut played = Played { examples: Examples::new(n_words, game.universe.roles.len()), n_ended: 0 };
-    for (number, record) in (0..).zip(units.iter().flatten()) {
-        let Some(results) = &record.results else { continue };
-        played.n_ended += 1;
-        // From the last position to the first: what was to be expected there.
-        let mut target = results.clone();
-        let mut targets = Vec::new();
-        for step in record.steps.iter().rev() {
-            if let Some(expected) = &step.expected {
-                let rest = if step.by_chance { 0.0 } else { settings.lambda };
-                target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
-            }
-            targets.push(target.clone());
-        }
-        for (step, targets) in record.steps.iter().zip(targets.iter().rev()) {
-            played.examples.push(&model.sight.views.game_state(&step.state), targets, number);
-        }
+    let mut played = Played::default();
+    for unit in units {
+        played.rows.append(unit.rows);
+        played.targets.extend(unit.targets);
+        played.n_ended += unit.n_ended;
     }
     played
 }
@@ -120,7 +111,8 @@ struct Slot {
 struct Together<'a> {
     settings: &'a Settings,
     fan: Fan,
-    opinion: crate::model::Opinion,
+    opinion: Opinion,
+    sight: Arc<Sight>,
     slots: Vec<Slot>,
     records: Vec<Record>,
 }
@@ -146,14 +138,36 @@ impl<'a> Together<'a> {
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|_| Record::default()).collect();
-        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), slots, records }
+        Together {
+            settings,
+            fan: Fan::new(compiled.clone()),
+            opinion: model.opinion(),
+            sight: model.sight.clone(),
+            slots,
+            records,
+        }
     }
 
-    fn play(mut self, stop: &dyn Fn() -> bool) -> Vec<Record> {
+    fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
         while !self.slots.is_empty() && !stop() {
             self.step();
         }
-        self.records
+        let (mut states, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
+        for record in &self.records {
+            let Some(results) = &record.results else { continue };
+            n_ended += 1;
+            // From the last position to the first: what was to be expected there.
+            let mut target = results.clone();
+            for step in record.steps.iter().rev() {
+                if let Some(expected) = &step.expected {
+                    let rest = if step.by_chance { 0.0 } else { self.settings.lambda };
+                    target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
+                }
+                states.push(&step.state[..]);
+                targets.extend_from_slice(&target);
+            }
+        }
+        Played { rows: self.sight.own_rows(&states), targets, n_ended }
     }
 
     /// One joint move in every match.
@@ -187,7 +201,7 @@ impl<'a> Together<'a> {
                 choices.push(Some(Choice { first, n: 1, n_choosers: 0 }));
                 continue;
             }
-            joint_moves(legal, n_choosers, &mut slot.random, &mut joints);
+            joint_moves(legal, JOINT, &mut slot.random, &mut joints);
             parents.resize(joints.len() / n_roles, place);
             choices.push(Some(Choice { first, n: parents.len() - first, n_choosers }));
         }
@@ -229,32 +243,6 @@ impl<'a> Together<'a> {
     }
 }
 
-/// The joint moves that are looked at: all, or where several roles choose and there are many, some by chance with each move of each
-/// role among them.
-fn joint_moves(legal: &[Vec<u32>], n_choosers: usize, random: &mut impl Rng, joints: &mut Vec<u32>) {
-    let product = legal.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
-    if n_choosers <= 1 || product <= JOINT {
-        for number in 0..product {
-            let mut rest = number;
-            for moves in legal {
-                joints.push(moves[rest % moves.len()]);
-                rest /= moves.len();
-            }
-        }
-        return;
-    }
-    let longest = legal.iter().map(Vec::len).max().unwrap_or(1);
-    for _ in 0..(JOINT / longest).max(2) {
-        let offsets: Vec<usize> = legal.iter().map(|moves| random.random_range(0..moves.len())).collect();
-        let strides: Vec<usize> = legal.iter().map(|_| random.random_range(0..longest)).collect();
-        for turn in 0..longest {
-            for ((moves, offset), stride) in legal.iter().zip(&offsets).zip(&strides) {
-                joints.push(moves[(offset + turn + turn / moves.len() * stride) % moves.len()]);
-            }
-        }
-    }
-}
-
 /// The number of the joint move that is made, what each role may expect, and whether chance decided.
 fn decide(
     joints: &[u32],
@@ -278,7 +266,7 @@ fn decide(
         let made = if by_chance { random.random_range(0..n) } else { best };
         return (made, Some(of(best).to_vec()), by_chance && made != best);
     }
-    let mixed = mix(joints, values, n_roles);
+    let mixed = mix(joints, values, n_roles, ROUNDS);
     let by_chance = random.random::<f64>() < chance;
     if by_chance {
         return (random.random_range(0..n), Some(mixed.values), true);
@@ -289,73 +277,4 @@ fn decide(
         left < 0.0
     });
     (drawn.unwrap_or(0), Some(mixed.values), false)
-}
-
-/// How joint moves are mixed.
-struct Mixed {
-    /// How often each joint move is made.
-    parts: Vec<f32>,
-    /// What each role gets in the mean.
-    values: Vec<f32>,
-}
-
-/// Regret matching on a list of joint moves with what they are worth to each role: each role mixes its moves so that none would
-/// have been much better. Joint moves that are not listed are not thought of.
-fn mix(joints: &[u32], values: &[f32], n_roles: usize) -> Mixed {
-    const ROUNDS: usize = 40;
-    let n = joints.len() / n_roles;
-    // Step 1. For each role its moves, and for each joint move their places.
-    let mut moves: Vec<Vec<u32>> = vec![Vec::new(); n_roles];
-    let mut places = vec![0usize; joints.len()];
-    for (place, (&chosen, at)) in places.iter_mut().zip(joints.iter().zip(0..)) {
-        let own: &mut Vec<u32> = &mut moves[at % n_roles];
-        *place = own.iter().position(|&other| other == chosen).unwrap_or_else(|| {
-            own.push(chosen);
-            own.len() - 1
-        });
-    }
-    let mut regrets: Vec<Vec<f32>> = moves.iter().map(|own| vec![0.0; own.len()]).collect();
-    let mut sums: Vec<Vec<f32>> = regrets.clone();
-    let mut strategies: Vec<Vec<f32>> = regrets.iter().map(|own| vec![1.0 / own.len() as f32; own.len()]).collect();
-    let (mut weights, mut worth) = (vec![0.0; n], Vec::new());
-    for round in 0..ROUNDS {
-        for role in 0..n_roles {
-            if moves[role].len() == 1 {
-                continue;
-            }
-            // What each move gets against the others' mixture.
-            worth.clear();
-            worth.resize(moves[role].len(), (0.0f32, 0.0f32));
-            for at in 0..n {
-                let others = (0..n_roles).filter(|&other| other != role);
-                let weight: f32 = others.map(|other| strategies[other][places[at * n_roles + other]]).product();
-                let entry = &mut worth[places[at * n_roles + role]];
-                entry.0 += weight * values[at * n_roles + role];
-                entry.1 += weight;
-            }
-            let mean = |&(sum, weight): &(f32, f32)| if weight > 0.0 { sum / weight } else { 0.0 };
-            let current: f32 = worth.iter().zip(&strategies[role]).map(|(worth, part)| mean(worth) * part).sum();
-            for (regret, worth) in regrets[role].iter_mut().zip(&worth) {
-                *regret = (*regret + mean(worth) - current).max(0.0);
-            }
-        }
-        for role in 0..n_roles {
-            let total: f32 = regrets[role].iter().sum();
-            let own = &mut strategies[role];
-            let even = 1.0 / own.len() as f32;
-            for (part, regret) in own.iter_mut().zip(&regrets[role]) {
-                *part = if total > 0.0 { regret / total } else { even };
-            }
-            // Later rounds count more.
-            sums[role].iter_mut().zip(own.iter()).for_each(|(sum, part)| *sum += part * (round + 1) as f32);
-        }
-    }
-    for (at, weight) in weights.iter_mut().enumerate() {
-        *weight = (0..n_roles).map(|role| sums[role][places[at * n_roles + role]]).product();
-    }
-    let total: f32 = weights.iter().sum();
-    let value =
-        |role: usize| weights.iter().enumerate().map(|(at, part)| part * values[at * n_roles + role]).sum::<f32>();
-    let values = (0..n_roles).map(|role| value(role) / total.max(f32::MIN_POSITIVE)).collect();
-    Mixed { parts: weights, values }
 }

@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use features::game::Game;
-use learn::course;
 use learn::model::Model;
-use learn::seat::Seat;
+use learn::player::{self, Search};
 use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -32,8 +31,6 @@ const LEAST: usize = 30;
 const PLIES: usize = 1_000;
 /// The most joint moves of an opening.
 const OPENING: usize = 4;
-/// Bytes of a searching player's table.
-const TABLE: usize = 32 << 20;
 
 /// Whom a model is compared with, and how it thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -138,19 +135,11 @@ impl Score {
     }
 }
 
-/// The learned player at full strength.
-pub(crate) fn searching(model: &Arc<Model>, seed: u64) -> Box<dyn Player> {
-    Box::new(course::player(model, TABLE, seed))
-}
-
-/// The learned player, one move ahead.
-fn one_ply(model: &Arc<Model>, seed: u64) -> Box<dyn Player> {
-    Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone()))
-}
-
 /// All that take part in a model's comparisons.
 pub(crate) struct Players {
     model: Arc<Model>,
+    /// How the model looks ahead.
+    search: Search,
     scalar: Arc<scalar::Compiled>,
     lanes: Arc<lanes::Compiled>,
     fuzzy: Option<Arc<fuzzy::Compiled>>,
@@ -160,11 +149,12 @@ pub(crate) struct Players {
 }
 
 impl Players {
-    pub(crate) fn new(game: &Game, model: Arc<Model>) -> Players {
+    pub(crate) fn new(game: &Game, model: Arc<Model>, search: Search) -> Players {
         let network = &game.circuit.network;
         let compile = |ground| fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure));
         Players {
             model,
+            search,
             scalar: scalar::Compiled::new(network.clone()),
             lanes: lanes::Compiled::new(network.clone()),
             fuzzy: game.circuit.ground.as_ref().map(|ground| Arc::new(compile(ground))),
@@ -174,7 +164,10 @@ impl Players {
     }
 
     fn own(&self, kind: Kind, seed: u64) -> Box<dyn Player> {
-        if kind.is_timed() { searching(&self.model, seed) } else { one_ply(&self.model, seed) }
+        match kind.is_timed() {
+            true => player::player(&self.model, self.search, seed),
+            false => player::one_ply(&self.model, seed),
+        }
     }
 
     fn other(&self, kind: Kind, seed: u64) -> Box<dyn Player> {
@@ -476,10 +469,49 @@ pub(crate) struct Contest {
     pub(crate) seed: u64,
 }
 
+/// Which search a model plays best with: short matches of each against tree search without knowledge, which is one of them. The
+/// first that is clearly better is taken.
+pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Search {
+    /// A search is clearly better with this score, in so many matches.
+    const CLEAR: (f64, usize) = (70.0, 16);
+    let kind = Kind::SearchUct;
+    if !is_possible(kind, game) {
+        return Search::default();
+    }
+    let candidates: Vec<Search> = Search::ALL.into_iter().filter(|&search| search != Search::Plain).collect();
+    let end = Instant::now() + contest.time;
+    let mut best = (50.0, Search::Plain);
+    for (at, &search) in candidates.iter().enumerate() {
+        stage(&format!("trying {}", search.name()));
+        let players = Players::new(game, model.clone(), search);
+        let comparison = Comparison { kind, move_time: contest.move_time, matches: 40, sequential: false };
+        let now = Instant::now();
+        let until = Some(now + end.saturating_duration_since(now) / (candidates.len() - at) as u32);
+        let pace = Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until };
+        let is_clear = |score: &Score| score.matches >= CLEAR.1 && score.mean >= CLEAR.0;
+        let tally = Tally::new(comparison, players.n_roles, players.shared);
+        let tally = play(&players, tally, &pace, &|_, tally| !tally.score().as_ref().is_some_and(is_clear));
+        let Some(score) = tally.score() else { continue };
+        if score.mean > best.0 {
+            best = (score.mean, search);
+        }
+        if is_clear(&score) {
+            break;
+        }
+    }
+    best.1
+}
+
 /// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time; or alone. A
 /// comparison ends when its part of the time is up.
-pub(crate) fn measure(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Vec<Score> {
-    let players = Players::new(game, model.clone());
+pub(crate) fn measure(
+    game: &Game,
+    model: &Arc<Model>,
+    search: Search,
+    contest: &Contest,
+    stage: &mut dyn FnMut(&str),
+) -> Vec<Score> {
+    let players = Players::new(game, model.clone(), search);
     let parts = [
         (Kind::OnePlyRandom, 0.1),
         (Kind::OnePlyFuzzy, 0.2),

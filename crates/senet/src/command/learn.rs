@@ -15,7 +15,8 @@ use features::game::Game;
 use features::positions;
 use insight::canonical::{self, canonical};
 use insight::graph::Fingerprint;
-use learn::course::{self, Checkpoint, Course, Generation};
+use learn::course::{self, Checkpoint, Course, Generation, Stored};
+use learn::player::Search;
 use serde::Serialize;
 
 use crate::evidence::{self, Bar, remember};
@@ -86,7 +87,9 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The part of the time that is left for playing against others.
-const MEASURING: f64 = 0.2;
+const MEASURING: f64 = 0.15;
+/// The part of the time in which searches are tried.
+pub(super) const CHOOSING: f64 = 0.1;
 /// How often a course is kept, at least.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -110,7 +113,8 @@ pub(super) struct About {
     seconds: f64,
     pub(super) generations: usize,
     pub(super) matches: u32,
-    examples: usize,
+    positions: usize,
+    search: Search,
     pub(super) features: usize,
     pub(super) slots: usize,
     stages: usize,
@@ -136,7 +140,7 @@ impl Pupil {
 
     /// Keeps the model that a course came to, with how it was made; its number.
     pub(super) fn keep(&mut self, learned: &Learned, about: &About) -> anyhow::Result<Option<i64>> {
-        let bytes = learned.course.checkpoint().model.to_bytes();
+        let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
         Ok(self.memory.keep_model(self.fingerprint.0, &serde_json::to_string(about)?, &bytes, memory::now())?)
     }
 }
@@ -163,6 +167,8 @@ pub(super) struct Learned {
     pub(super) course: Course,
     /// How long it took, former runs included.
     pub(super) seconds: f64,
+    /// The search that it plays best with, as far as is known.
+    pub(super) search: Search,
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
@@ -224,7 +230,7 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         }
     }
     keep(&mut pupil.memory, key, &course, seconds())?;
-    Ok(Learned { seconds: seconds(), course })
+    Ok(Learned { seconds: seconds(), course, search: Search::default() })
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
@@ -236,16 +242,21 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     bar.show("analysing the rules", 0, 0);
     let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store)?;
     let measuring = if arguments.no_measure { 0.0 } else { MEASURING };
+    // With a given number of generations nothing depends on time, so the search is the usual one.
+    let choosing = if arguments.generations.is_some() { 0.0 } else { CHOOSING };
     let plan = Plan {
         seed: arguments.seed,
         threads,
-        time: arguments.time.mul_f64(1.0 - measuring),
+        time: arguments.time.mul_f64(1.0 - measuring - choosing),
         generations: arguments.generations,
         resume: arguments.resume,
         purpose: String::new(),
         all_time_counts: false,
     };
     let mut learned = learn(&mut pupil, &plan, start, &bar)?;
+    if choosing > 0.0 {
+        choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
+    }
     let mut scores = Vec::new();
     if !arguments.no_measure {
         let before = Instant::now();
@@ -257,7 +268,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
             seed: arguments.seed,
         };
         let model = learned.course.model();
-        scores = measure::measure(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0));
+        scores = measure::measure(&pupil.game, model, learned.search, &contest, &mut |stage| bar.show(stage, 0, 0));
         learned.seconds += before.elapsed().as_secs_f64();
     }
     bar.clear();
@@ -273,6 +284,18 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Finds the search that a model plays best with.
+pub(super) fn choose_search(pupil: &Pupil, learned: &mut Learned, plan: &Plan, time: Duration, bar: &Bar) {
+    /// Seconds for a move.
+    const QUICK: f64 = 0.03;
+    let start = Instant::now();
+    let contest =
+        measure::Contest { move_time: Duration::from_secs_f64(QUICK), time, threads: plan.threads, seed: plan.seed };
+    let model = learned.course.model();
+    learned.search = measure::choose(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0));
+    learned.seconds += start.elapsed().as_secs_f64();
+}
+
 /// The cores of the machine.
 pub(super) fn n_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -282,7 +305,12 @@ pub(super) fn n_cores() -> usize {
 fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64) -> anyhow::Result<()> {
     let kept = course.checkpoint();
     let bytes = [&seconds.to_le_bytes()[..], &kept.to_bytes()].concat();
-    Ok(memory.keep_course(key, kept.examples.len() as u64, &bytes, memory::now())?)
+    Ok(memory.keep_course(
+        key,
+        kept.history.iter().map(|generation| generation.n_new as u64).sum(),
+        &bytes,
+        memory::now(),
+    )?)
 }
 
 /// A course that was kept, and the seconds that it took.
@@ -330,18 +358,19 @@ pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About
         seconds: learned.seconds,
         generations: course.history().len() - 1,
         matches: last.n_matches,
-        examples: last.n_examples,
+        positions: course.history().iter().map(|generation| generation.n_new).sum(),
         features: sight.features.len(),
         slots: sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots()),
         stages: sight.stages.cuts.len() + 1,
+        search: learned.search,
         curve: course.history().to_vec(),
         scores,
     }
 }
 
-/// The mean of the roles' losses on matches held out.
+/// The mean of the roles' losses on matches that were new then.
 fn mean_loss(generation: &Generation) -> f64 {
-    let sum: f64 = generation.losses.iter().map(|losses| losses.held_out).sum();
+    let sum: f64 = generation.losses.iter().sum();
     sum / generation.losses.len().max(1) as f64
 }
 
@@ -353,8 +382,9 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
         report.game, about.features, about.slots, about.stages, about.matches, about.generations, about.seconds
     )?;
     if let (Some(first), Some(last)) = (about.curve.first(), about.curve.last()) {
-        writeln!(out, "loss on matches held out: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
+        writeln!(out, "loss on new matches: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
     }
+    writeln!(out, "plays by {}", about.search.name())?;
     if !about.scores.is_empty() {
         writeln!(out, "\n{:<44} {:>6} {:>16} {:>7}", "LEARNED AGAINST", "SCORE", "95 %", "MATCHES")?;
     }

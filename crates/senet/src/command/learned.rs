@@ -119,7 +119,7 @@ fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
     })
 }
 
-/// The learning curve of a model, as SVG: for each role with weights the loss on matches held out and in training.
+/// The learning curve of a model, as SVG: for each role with weights the loss on matches that were new then.
 fn curve(entry: &ModelEntry, game: &Game) -> String {
     let about: Json = serde_json::from_str(&entry.about).unwrap_or_default();
     let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
@@ -128,21 +128,13 @@ fn curve(entry: &ModelEntry, game: &Game) -> String {
     let mut lines = Vec::new();
     for role in 0..n_lines {
         let name = match (n_lines, game.universe.roles.get(role)) {
-            (1, _) | (_, None) => String::new(),
-            (_, Some(&role)) => format!("{}, ", game.universe.name(role)),
+            (1, _) | (_, None) => "new matches".to_owned(),
+            (_, Some(&role)) => game.universe.name(role),
         };
-        for (dashed, field, what) in [(false, "held_out", "held out"), (true, "training", "training")] {
-            // A loss that is no number is written as nothing.
-            let point = |generation: &Json| {
-                (generation["n_matches"].as_f64().unwrap_or(0.0), generation["losses"][role][field].as_f64())
-            };
-            lines.push(Line {
-                name: format!("{name}{what}"),
-                group: role,
-                dashed,
-                points: generations.iter().map(point).collect(),
-            });
-        }
+        // A loss that is no number is written as nothing.
+        let point =
+            |generation: &Json| (generation["n_matches"].as_f64().unwrap_or(0.0), generation["losses"][role].as_f64());
+        lines.push(Line { name, group: role, points: generations.iter().map(point).collect() });
     }
     let number = |name: &str| about[name].as_f64().unwrap_or(0.0);
     let mut notes = vec![format!(

@@ -7,8 +7,6 @@ pub(crate) struct Line {
     pub(crate) name: String,
     /// Lines of one group have one colour.
     pub(crate) group: usize,
-    /// Whether it is the less important of its group, and dashed.
-    pub(crate) dashed: bool,
     /// Across and up; where there is no number, the line has a gap.
     pub(crate) points: Vec<(f64, Option<f64>)>,
 }
@@ -103,7 +101,7 @@ impl Curve<'_> {
         );
         // Step 2. The lines, and what they are.
         for (row, line) in self.lines.iter().enumerate() {
-            let class = format!("c{}{}", line.group % COLOURS, if line.dashed { " dashed" } else { "" });
+            let class = format!("c{}", line.group % COLOURS);
             for part in line.points.split(|(_, y)| y.is_none()).filter(|part| !part.is_empty()) {
                 let places: Vec<String> = part
                     .iter()
@@ -173,7 +171,7 @@ impl Scale {
 const STYLE: &str = "<style>
 .paper{fill:#fff}.title{font:600 16px system-ui,sans-serif;fill:#1b1f24}.note{font:12px system-ui,sans-serif;fill:#57606a}
 .tick{font:11px system-ui,sans-serif;fill:#1b1f24}.grid{stroke:#d0d7de;stroke-width:1}
-polyline,line{fill:none;stroke-width:2}circle{stroke:none}.dashed{stroke-dasharray:5 4;stroke-width:1.5;opacity:.8}
+polyline,line{fill:none;stroke-width:2}circle{stroke:none}
 .c0{stroke:#0969da}.c1{stroke:#bc4c00}.c2{stroke:#1a7f37}.c3{stroke:#8250df}.c4{stroke:#bf3989}.c5{stroke:#6e7781}
 circle.c0{fill:#0969da}circle.c1{fill:#bc4c00}circle.c2{fill:#1a7f37}circle.c3{fill:#8250df}circle.c4{fill:#bf3989}circle.c5{fill:#6e7781}
 @media(prefers-color-scheme:dark){.paper{fill:#0d1117}.title,.tick{fill:#e6edf3}.note{fill:#9198a1}.grid{stroke:#3d444d}
@@ -186,7 +184,7 @@ mod tests {
     use super::*;
 
     fn line(name: &str, points: &[(f64, Option<f64>)]) -> Line {
-        Line { name: name.to_owned(), group: 0, dashed: false, points: points.to_vec() }
+        Line { name: name.to_owned(), group: 0, points: points.to_vec() }
     }
 
     fn svg(lines: &[Line]) -> String {

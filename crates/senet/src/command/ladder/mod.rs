@@ -282,7 +282,8 @@ impl Climb {
             Some(pupil) => pupil,
             None => self.pupil(task)?,
         };
-        let players = Players::new(&pupil.game, Stored::from_bytes(&model)?.load(pupil.game.clone())?);
+        let stored = Stored::from_bytes(&model)?;
+        let players = Players::new(&pupil.game, stored.load(pupil.game.clone())?, stored.search);
         for (done, tally) in pending.iter().enumerate() {
             let left = pending.len() - done - 1;
             let against = tally.comparison().kind.against(tally.comparison().move_time.as_secs_f64());
@@ -304,8 +305,13 @@ impl Climb {
     }
 
     fn learn(&self, task: &Task, pupil: &mut Pupil, start: Instant) -> anyhow::Result<state::Learned> {
-        let came = learn::learn(pupil, &task.plan, start, &self.bar)?;
-        let about = learn::about(&task.plan, &came, Vec::new());
+        let plan = &task.plan;
+        let choosing = if plan.generations.is_some() { Duration::ZERO } else { plan.time.mul_f64(learn::CHOOSING) };
+        let mut came = learn::learn(pupil, &Plan { time: plan.time - choosing, ..plan.clone() }, start, &self.bar)?;
+        if !choosing.is_zero() {
+            learn::choose_search(pupil, &mut came, plan, choosing, &self.bar);
+        }
+        let about = learn::about(plan, &came, Vec::new());
         let Some(id) = pupil.keep(&came, &about)? else { bail!("the memory does not keep its model") };
         let content = pupil.memory.models()?.into_iter().find(|entry| entry.id == id);
         let content = content.map_or(Ok(None), |entry| pupil.memory.model(&entry))?.unwrap_or_default();
@@ -320,6 +326,7 @@ impl Climb {
             shared: measure::is_shared(game),
             fuzzy: measure::is_possible(Kind::OnePlyFuzzy, game),
             seconds: came.seconds,
+            search: came.search.name().to_owned(),
             threads: self.threads,
             generations: about.generations,
             matches: about.matches,

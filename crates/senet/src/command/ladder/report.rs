@@ -202,14 +202,14 @@ impl Report {
         _ = writeln!(
             page,
             "| game | learned | random, one move ahead | F | fuzzy goals, one move ahead | random, {} s | tree search, {time} s | \
-             tree search, {long} s |\n|---|---|---|---|---|---|---|---|",
+             tree search, {long} s | searches by |\n|---|---|---|---|---|---|---|---|---|",
             time / 5.0
         );
         for row in self.games.iter().filter(|row| !row.is_alone()) {
             let f_measure = row.cell(Kind::OnePlyRandom, 0.0).map(|cell| format!("{:.1}", cell.score.f_measure()));
             _ = writeln!(
                 page,
-                "| {} | {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 row.game,
                 row.learned_text(),
                 cell(row, Kind::OnePlyRandom, 0.0),
@@ -218,6 +218,7 @@ impl Report {
                 cell(row, Kind::SearchRandom, time / 5.0),
                 cell(row, Kind::SearchUct, time),
                 cell(row, Kind::SearchUct, long),
+                row.learned.as_ref().map_or("-", |learned| &learned.search),
             );
         }
         if !self.games.iter().any(Row::is_alone) {
@@ -464,6 +465,7 @@ mod tests {
             shared: true,
             fuzzy: true,
             seconds: 300.4,
+            search: "best-first search".to_owned(),
             threads: 2,
             generations: 9,
             matches: 12_345,

@@ -38,6 +38,8 @@ pub(super) struct Learned {
     pub(super) fuzzy: bool,
     /// How long learning took, and what it did.
     pub(super) seconds: f64,
+    /// The search that the model plays by, in words.
+    pub(super) search: String,
     pub(super) threads: usize,
     pub(super) generations: usize,
     pub(super) matches: u32,
