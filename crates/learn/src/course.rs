@@ -48,8 +48,8 @@ impl Default for Settings {
             seed: 1,
             stages: 4,
             patterns: Some(PatternSettings::default()),
-            rate: 0.5,
-            positions: 60_000,
+            rate: 1.5,
+            positions: 30_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
         }

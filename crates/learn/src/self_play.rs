@@ -36,7 +36,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.8, threads: 1 }
+        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.95, threads: 1 }
     }
 }
 
@@ -52,7 +52,7 @@ pub struct Played {
 }
 
 /// Matches that are played together.
-const TOGETHER: u32 = 256;
+const TOGETHER: u32 = 128;
 /// Where several roles choose, so many joint moves are looked at, about.
 const JOINT: usize = 64;
 /// Rounds of regret matching.
