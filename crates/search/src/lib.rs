@@ -27,6 +27,7 @@
 
 pub mod alpha_beta;
 pub mod equilibrium;
+mod evaluate;
 pub mod fuzzy;
 mod greedy;
 pub mod match_play;
@@ -34,16 +35,19 @@ pub mod nature;
 mod player;
 mod position;
 mod random;
+pub mod solo;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
 pub mod uct;
 
 pub use alpha_beta::AlphaBeta;
+pub use evaluate::Evaluate;
 pub use fuzzy::Fuzzy;
 pub use greedy::Greedy;
 pub use nature::Nature;
 pub use player::{Answer, Limit, MoveReport, Player, StopReason};
 pub use position::Position;
 pub use random::{Random, legal_moves};
+pub use solo::Solo;
 pub use uct::Uct;
