@@ -3,6 +3,7 @@
 use machine::network::{Gate, Network, Wire};
 
 use super::expand::Children;
+use super::relax::{Distance, Relaxed};
 
 /// The ways to look at a state. Each puts the states in an order of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(super) enum Guide {
     /// It has a fluent that was seldom seen where as much was needed (after Lipovetzky and Geffner 2017, *Best-First Width
     /// Search*).
     Novelty,
+    /// The best goal is near in the relaxed game.
+    Distance,
     /// The result would be high if the match were over.
     Goal,
     /// There are many moves.
@@ -23,8 +26,8 @@ pub(super) enum Guide {
 }
 
 /// All guides.
-pub(super) const GUIDES: [Guide; 6] =
-    [Guide::Need, Guide::Novelty, Guide::Goal, Guide::Many, Guide::Estimate, Guide::Few];
+pub(super) const GUIDES: [Guide; 7] =
+    [Guide::Distance, Guide::Novelty, Guide::Need, Guide::Goal, Guide::Many, Guide::Estimate, Guide::Few];
 
 /// For each guide, how promising a state is.
 pub(super) type Scores = [u16; GUIDES.len()];
@@ -32,28 +35,69 @@ pub(super) type Scores = [u16; GUIDES.len()];
 /// Scores states.
 pub(super) struct Guides {
     need: Option<Need>,
+    relaxed: Option<Relaxed>,
     novelty: Novelty,
+    /// Whether the relaxed game tells states apart, as far as is known.
+    n_relaxed: u64,
+    telling: bool,
 }
 
 impl Guides {
     /// For a network, with the fluents that do not count moves.
     pub(super) fn new(network: &Network, best: i64, lasting: &[u64]) -> Guides {
-        Guides { need: Need::new(network, best), novelty: Novelty::new(network.fluents.len(), lasting) }
+        Guides {
+            need: Need::new(network, best),
+            relaxed: Relaxed::new(network, best, lasting),
+            novelty: Novelty::new(network.fluents.len(), lasting),
+            n_relaxed: 0,
+            telling: true,
+        }
     }
 
-    /// Forgets what was seen.
-    pub(super) fn clear(&mut self) {
+    /// Forgets what was seen. Where the best goal can't be reached from the first state, how far away it is says nothing.
+    pub(super) fn begin(&mut self, state: &[u64]) {
         self.novelty.counts.fill(0);
+        self.n_relaxed = 0;
+        self.telling = self.relaxed.as_mut().is_some_and(|relaxed| !relaxed.distances(&[state])[0].dead);
     }
 
-    /// What each guide thinks of a child.
-    pub(super) fn scores(&mut self, children: &Children, place: usize, state: &[u64], estimate: f32) -> Scores {
+    /// How far away the best goal is from each of at most 512 states; nothing where that tells nothing.
+    pub(super) fn distances(&mut self, states: &[&[u64]]) -> Vec<Distance> {
+        /// States after which the relaxed game is given up if they are all alike.
+        const PATIENCE: u64 = 20_000;
+        match &mut self.relaxed {
+            Some(relaxed) if self.telling && !states.is_empty() => {
+                let distances = relaxed.distances(states);
+                if self.n_relaxed < PATIENCE {
+                    let alike = distances.iter().all(|distance| *distance == distances[0]) && !distances[0].dead;
+                    self.n_relaxed = if alike { self.n_relaxed + states.len() as u64 } else { u64::MAX };
+                    self.telling = self.n_relaxed < PATIENCE || self.n_relaxed == u64::MAX;
+                }
+                distances
+            }
+            _ => vec![Distance::default(); states.len()],
+        }
+    }
+
+    /// What each guide thinks of a child. What can't come to the best result any more is worth nothing.
+    pub(super) fn scores(
+        &mut self,
+        children: &Children,
+        place: usize,
+        state: &[u64],
+        distance: Distance,
+        estimate: f32,
+    ) -> Scores {
+        if distance.dead {
+            return Scores::default();
+        }
         let need = self.need.as_mut().map_or(0, |need| need.cost(state));
         let count = self.novelty.rarest(state, need);
         let class = 15 - (32 - count.leading_zeros()).min(15) as u16;
         let n_legal = children.n_legal[place].min(u32::from(u16::MAX)) as u16;
         let goal = children.goals[place];
         GUIDES.map(|guide| match guide {
+            Guide::Distance => u16::MAX - distance.sum.min(u32::from(u16::MAX)) as u16,
             Guide::Need => u16::MAX - need,
             Guide::Novelty => class << 12 | (0xfff - need.min(0xfff)),
             Guide::Goal => if goal.is_nan() { 0 } else { (goal.clamp(0.0, 1.0) * 1e4) as u16 },

@@ -10,6 +10,7 @@
 
 mod expand;
 mod guide;
+mod relax;
 mod states;
 mod tree;
 
@@ -106,8 +107,6 @@ impl Solo {
         self.expander.legal(&[state], &mut moves);
         answer.stop = if self.is_solved() {
             StopReason::Solved
-        } else if moves.len() == 1 {
-            StopReason::Forced
         } else {
             self.run(state, limit, &mut answer.nodes)
         };
@@ -163,7 +162,7 @@ impl Solo {
             let full = tree.bytes() > self.settings.bytes / self.masks.len();
             if full || tree.finished && !tree.complete {
                 tree.restart();
-                self.guides.clear();
+                self.guides.begin(state);
             }
         }
     }
@@ -192,6 +191,7 @@ impl Solo {
             }
         }
         if self.trees.is_empty() {
+            self.guides.begin(state);
             let tree = |(number, mask): (usize, &Box<[u64]>)| {
                 let hurried = number + 1 < self.masks.len();
                 Tree::new(state, mask, hurried, self.settings.depth, self.settings.width, self.seed)
@@ -201,6 +201,7 @@ impl Solo {
         for tree in &mut self.trees {
             if !tree.go_to(state) {
                 tree.restart_at(state);
+                self.guides.begin(state);
             }
         }
     }
@@ -214,7 +215,6 @@ impl Player for Solo {
     fn begin(&mut self) {
         self.best = None;
         self.trees.clear();
-        self.guides.clear();
     }
 }
 

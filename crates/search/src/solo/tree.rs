@@ -70,8 +70,12 @@ pub(super) struct Tree {
     /// Whether all that follows from closed states is there.
     pub(super) complete: bool,
     pub(super) finished: bool,
-    /// States looked at.
+    /// States looked at, and those of them that were looked at because they come first.
     pub(super) n_states: u64,
+    n_broad: u64,
+    /// Whether the least deep states are taken just now, and where they may be.
+    broad: bool,
+    shallow: usize,
     max_depth: u32,
     width: usize,
     chance: u64,
@@ -104,6 +108,9 @@ impl Tree {
             complete: true,
             finished: false,
             n_states: 0,
+            n_broad: 0,
+            broad: false,
+            shallow: 0,
             max_depth,
             width,
             chance: seed,
@@ -167,6 +174,7 @@ impl Tree {
     /// Looks at up to `max` more states; less where it pays to stop. `least` is the result that is known already.
     pub(super) fn step(&mut self, tools: &mut Tools, max: usize, least: f32) -> Found {
         if self.steps.is_empty() {
+            self.broad = 2 * self.n_broad < self.n_states;
             self.take(tools);
         }
         let n = self.steps.len().min(max).min(LANES);
@@ -189,6 +197,7 @@ impl Tree {
         let mut children = Children::default();
         tools.expander.children(&steps, &mut children);
         self.n_states += n as u64;
+        self.n_broad += if self.broad { n as u64 } else { 0 };
         let mut found = Found { n_states: n as u64, better: None };
         let n_words = parents[0].len();
         let mut least = least;
@@ -211,14 +220,15 @@ impl Tree {
             }
         }
         let state = |place: usize| &children.states[place * n_words..(place + 1) * n_words];
+        let states: Vec<&[u64]> = fresh.iter().map(|&(_, place)| state(place)).collect();
+        let distances = tools.guides.distances(&states);
         let mut estimates = Vec::new();
         if let Some(evaluate) = &mut tools.evaluate {
-            let states: Vec<&[u64]> = fresh.iter().map(|&(_, place)| state(place)).collect();
             evaluate.values(&states, &mut estimates);
         }
         for (at, &(node, place)) in fresh.iter().enumerate() {
             let estimate = estimates.get(at).copied().unwrap_or(0.0);
-            let scores = tools.guides.scores(&children, place, state(place), estimate);
+            let scores = tools.guides.scores(&children, place, states[at], distances[at], estimate);
             self.open(node, &scores);
         }
         found
@@ -227,6 +237,10 @@ impl Tree {
     /// Takes open nodes of the next depth that has some, and lists their moves.
     fn take(&mut self, tools: &mut Tools) {
         let mut taken: Vec<u32> = Vec::new();
+        while self.broad && taken.is_empty() && self.shallow < self.queues.len() {
+            self.pop(self.shallow, LANES, &mut taken);
+            self.shallow += usize::from(taken.len() < LANES);
+        }
         while taken.is_empty() {
             if self.depth >= self.queues.len() {
                 if self.n_taken == 0 && self.depth > 0 {
@@ -237,17 +251,10 @@ impl Tree {
             }
             let n_rounds = self.cycle / GUIDES.len() as u32;
             let width = (8 << n_rounds.min(20)).min(self.width);
-            while taken.len() < width {
-                let Some(entry) = self.queues[self.depth][self.guide].pop() else { break };
-                let node = entry as u32;
-                let open = &mut self.nodes[node as usize].open;
-                if std::mem::replace(open, false) && self.is_alive(node) {
-                    taken.push(node);
-                }
-            }
+            self.pop(self.depth, width, &mut taken);
             self.depth += 1;
+            self.n_taken += taken.len() as u64;
         }
-        self.n_taken += taken.len() as u64;
         if self.nodes[taken[0] as usize].depth >= self.max_depth {
             self.complete = false;
             return;
@@ -261,6 +268,17 @@ impl Tree {
             self.steps.extend(moves.iter().map(|&(place, chosen)| (nodes[place as usize], chosen)));
         }
         self.steps.reverse();
+    }
+
+    /// Takes open nodes of a depth, the most promising first.
+    fn pop(&mut self, depth: usize, n: usize, taken: &mut Vec<u32>) {
+        while taken.len() < n {
+            let Some(entry) = self.queues[depth][self.guide].pop() else { break };
+            let node = entry as u32;
+            if std::mem::replace(&mut self.nodes[node as usize].open, false) && self.is_alive(node) {
+                taken.push(node);
+            }
+        }
     }
 
     fn next_cycle(&mut self) {
@@ -301,11 +319,12 @@ impl Tree {
         if self.queues.len() <= depth {
             self.queues.resize_with(depth + 1, Default::default);
         }
+        self.shallow = self.shallow.min(depth);
         self.chance = self.chance.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let tie = self.chance >> 48 << 32;
         for ((queue, span), &score) in self.queues[depth].iter_mut().zip(&mut self.spans).zip(scores) {
             queue.push(u64::from(score) << 48 | tie | u64::from(node));
-            if node != 0 {
+            if score != 0 {
                 *span = (span.0.min(score), span.1.max(score));
             }
         }
