@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use machine::lanes::{self, LANES, Lanes, Vector};
+use machine::network::{Gate, Network, Wire};
 
 /// States that follow from others, in the order in which they were asked for.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(super) struct Children {
     pub(super) goals: Vec<f32>,
     /// How many moves are legal.
     pub(super) n_legal: Vec<u32>,
+    /// Among how many states with the same parent this is one of those that are needed; see [`Expander::children`].
+    pub(super) n_choices: Vec<u32>,
 }
 
 impl Children {
@@ -23,17 +26,32 @@ impl Children {
         self.terminal.clear();
         self.goals.clear();
         self.n_legal.clear();
+        self.n_choices.clear();
     }
 }
 
 /// Finds legal moves and what follows from them.
 pub(super) struct Expander {
     lanes: Lanes,
+    /// What must hold together for the best goal.
+    parts: Vec<Wire>,
 }
 
 impl Expander {
-    pub(super) fn new(compiled: &Arc<lanes::Compiled>) -> Expander {
-        Expander { lanes: Lanes::new(compiled.clone()) }
+    pub(super) fn new(compiled: &Arc<lanes::Compiled>, best: i64) -> Expander {
+        /// Parts of a goal that are looked at.
+        const MAX_PARTS: usize = 512;
+        let lanes = Lanes::new(compiled.clone());
+        let network = lanes.network();
+        let mut goals = network.goals.iter().filter(|goal| goal.0 == 0 && goal.1 == best);
+        let mut parts = match (goals.next(), goals.next()) {
+            (Some(goal), None) => parts(network, goal.2),
+            _ => Vec::new(),
+        };
+        if parts.len() > MAX_PARTS {
+            parts.clear();
+        }
+        Expander { lanes, parts }
     }
 
     /// The legal moves of at most 512 states, as pairs of a state's place and a move; ascending.
@@ -48,7 +66,10 @@ impl Expander {
         moves.sort_unstable();
     }
 
-    /// What follows from at most 512 states by a legal move each.
+    /// What follows from at most 512 states by a legal move each. Steps from one state stand together.
+    ///
+    /// Where a part of the best goal comes about by few of the moves from a state, one of these few is needed sooner or later, if
+    /// no others come up: the states after them are counted as choices. Elsewhere all are.
     pub(super) fn children(&mut self, steps: &[(&[u64], u32)], children: &mut Children) {
         assert!(steps.len() <= LANES, "there are as many lanes as steps");
         children.clear();
@@ -56,6 +77,12 @@ impl Expander {
         let states: Vec<&[u64]> = steps.iter().map(|&(state, _)| state).collect();
         lanes.load_all(&states);
         lanes.evaluate();
+        let held: Vec<Vector> = if self.parts.is_empty() {
+            Vec::new()
+        } else {
+            lanes.evaluate_goals();
+            self.parts.iter().map(|&part| lanes.lanes_where(part)).collect()
+        };
         lanes.replace_moves(Vector::ONES, steps.iter().enumerate().map(|(lane, &(_, chosen))| (lane, chosen)));
         lanes.advance();
         lanes.evaluate();
@@ -69,7 +96,54 @@ impl Expander {
         }
         lanes.evaluate_goals();
         goals_of(lanes, n, &mut children.goals);
+        let come: Vec<Vector> =
+            self.parts.iter().zip(held).map(|(&part, held)| lanes.lanes_where(part) & !held).collect();
+        count_choices(&states, &come, &mut children.n_choices);
     }
+}
+
+/// For each of some states with the same parents, the number of choices; 0 where the choice is among others. `come` has the states
+/// in which each part of the goal comes about.
+fn count_choices(parents: &[&[u64]], come: &[Vector], n_choices: &mut Vec<u32>) {
+    let n = parents.len();
+    let same = |lane: usize| std::ptr::eq(parents[lane].as_ptr(), parents[lane - 1].as_ptr());
+    let mut first: Vec<usize> = (0..n).filter(|&lane| lane == 0 || !same(lane)).collect();
+    first.push(n);
+    let mut family = vec![0; n];
+    first.windows(2).enumerate().for_each(|(number, span)| family[span[0]..span[1]].fill(number));
+    // Step 1. The least number of ways to a part.
+    let mut least = vec![u32::MAX; first.len()];
+    let ways = |part: &Vector| {
+        let lanes: Vec<usize> = part.lanes().take_while(|&lane| lane < n).collect();
+        lanes.chunk_by(|&one, &other| family[one] == family[other]).map(<[usize]>::to_vec).collect::<Vec<_>>()
+    };
+    let ways: Vec<Vec<usize>> = come.iter().flat_map(ways).collect();
+    for lanes in &ways {
+        let least = &mut least[family[lanes[0]]];
+        *least = (*least).min(lanes.len() as u32);
+    }
+    // Step 2. Who is among them.
+    n_choices.resize(n, 0);
+    for lanes in ways.iter().filter(|lanes| lanes.len() as u32 == least[family[lanes[0]]]) {
+        lanes.iter().for_each(|&lane| n_choices[lane] = lanes.len() as u32);
+    }
+    for lane in (0..n).filter(|&lane| least[family[lane]] == u32::MAX) {
+        n_choices[lane] = (first[family[lane] + 1] - first[family[lane]]) as u32;
+    }
+}
+
+/// What must hold together for a wire to be true.
+pub(super) fn parts(network: &Network, wire: Wire) -> Vec<Wire> {
+    let (mut waiting, mut parts) = (vec![wire], Vec::new());
+    while let Some(wire) = waiting.pop() {
+        match &network.gates[wire.gate() as usize] {
+            Gate::And(inputs) if !wire.is_inverted() => waiting.extend(inputs),
+            _ => parts.push(wire),
+        }
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    parts
 }
 
 /// The results of the first `n` lanes if the match were over.

@@ -17,6 +17,8 @@ pub(super) enum Guide {
     Distance,
     /// The result would be high if the match were over.
     Goal,
+    /// It is one of few on its way where there was a choice.
+    Choice,
     /// There are many moves.
     Many,
     /// There are few moves.
@@ -26,8 +28,16 @@ pub(super) enum Guide {
 }
 
 /// All guides.
-pub(super) const GUIDES: [Guide; 7] =
-    [Guide::Distance, Guide::Novelty, Guide::Need, Guide::Goal, Guide::Many, Guide::Estimate, Guide::Few];
+pub(super) const GUIDES: [Guide; 8] = [
+    Guide::Distance,
+    Guide::Novelty,
+    Guide::Choice,
+    Guide::Need,
+    Guide::Goal,
+    Guide::Many,
+    Guide::Estimate,
+    Guide::Few,
+];
 
 /// For each guide, how promising a state is.
 pub(super) type Scores = [u16; GUIDES.len()];
@@ -79,13 +89,14 @@ impl Guides {
         }
     }
 
-    /// What each guide thinks of a child. What can't come to the best result any more is worth nothing.
+    /// What each guide thinks of a child on whose way there were so many choices. What can't come to the best result any more is worth nothing.
     pub(super) fn scores(
         &mut self,
         children: &Children,
         place: usize,
         state: &[u64],
         distance: Distance,
+        choices: u32,
         estimate: f32,
     ) -> Scores {
         if distance.dead {
@@ -98,6 +109,7 @@ impl Guides {
         let goal = children.goals[place];
         GUIDES.map(|guide| match guide {
             Guide::Distance => u16::MAX - distance.sum.min(u32::from(u16::MAX)) as u16,
+            Guide::Choice => u16::MAX - choices.min(u32::from(u16::MAX)) as u16,
             Guide::Need => u16::MAX - need,
             Guide::Novelty => class << 12 | (0xfff - need.min(0xfff)),
             Guide::Goal => if goal.is_nan() { 0 } else { (goal.clamp(0.0, 1.0) * 1e4) as u16 },

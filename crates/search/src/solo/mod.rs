@@ -82,7 +82,7 @@ impl Solo {
         counters.fluents.iter().for_each(|&fluent| lasting[fluent as usize / 64] &= !(1 << (fluent % 64)));
         let best = network.goals.iter().map(|goal| goal.1).max().unwrap_or(100);
         Solo {
-            expander: Expander::new(compiled),
+            expander: Expander::new(compiled, best),
             guides: Guides::new(network, best, &lasting),
             evaluate: None,
             range: ranges(network)[0],

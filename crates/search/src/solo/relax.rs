@@ -11,6 +11,8 @@ use std::sync::Arc;
 use machine::lanes::{Adder, Compiled, LANES, Lanes, Vector};
 use machine::network::{Gate, Network, Wire};
 
+use super::expand::parts;
+
 /// Measures states by the relaxed game.
 pub(super) struct Relaxed {
     lanes: Lanes,
@@ -100,20 +102,6 @@ impl Relaxed {
         }
         distances
     }
-}
-
-/// What must hold together for a wire to be true.
-fn parts(network: &Network, wire: Wire) -> Vec<Wire> {
-    let (mut waiting, mut parts) = (vec![wire], Vec::new());
-    while let Some(wire) = waiting.pop() {
-        match &network.gates[wire.gate() as usize] {
-            Gate::And(inputs) if !wire.is_inverted() => waiting.extend(inputs),
-            _ => parts.push(wire),
-        }
-    }
-    parts.sort_unstable();
-    parts.dedup();
-    parts
 }
 
 /// The relaxed network as it grows, with what stands in it for each gate.

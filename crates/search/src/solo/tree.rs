@@ -14,6 +14,8 @@ use super::guide::{GUIDES, Guide, Guides, Scores};
 use super::states::States;
 use crate::evaluate::Evaluate;
 
+/// What a move costs that is none of those that are needed; as much as a choice among so many.
+const OTHERS: u32 = 16 * 8;
 /// No node.
 const NONE: u32 = u32::MAX;
 
@@ -24,6 +26,8 @@ struct Node {
     chosen: u32,
     /// Moves from the first state on.
     depth: u32,
+    /// How much choice there was on the way, in sixteenths of a bit.
+    choices: u32,
     open: bool,
     /// Of the state, without what does not tell states apart.
     key: u64,
@@ -61,10 +65,14 @@ pub(super) struct Tree {
     /// The cycle, where it is, and how many states it has taken.
     cycle: u32,
     guide: usize,
+    /// The last guide whose turn it was.
+    last: usize,
     depth: usize,
     n_taken: u64,
     /// Moves that are to be tried, in reverse order.
     steps: Vec<(u32, u32)>,
+    /// For each guide, the best result of its last cycle.
+    merits: [f32; GUIDES.len()],
     /// For each guide, the least and the greatest score.
     spans: [(u16, u16); GUIDES.len()],
     /// Whether all that follows from closed states is there.
@@ -101,9 +109,11 @@ impl Tree {
             root: 0,
             cycle: 0,
             guide: 0,
+            last: 0,
             depth: 0,
             n_taken: 0,
             steps: Vec::new(),
+            merits: [f32::NEG_INFINITY; GUIDES.len()],
             spans: [(u16::MAX, 0); GUIDES.len()],
             complete: true,
             finished: false,
@@ -116,7 +126,7 @@ impl Tree {
             chance: seed,
         };
         let key = tree.key(state);
-        tree.add(Node { parent: NONE, chosen: 0, depth: 0, open: true, key }, state);
+        tree.add(Node { parent: NONE, chosen: 0, depth: 0, choices: 0, open: true, key }, state);
         tree.open(0, &[0; GUIDES.len()]);
         tree
     }
@@ -177,35 +187,38 @@ impl Tree {
             self.broad = 2 * self.n_broad < self.n_states;
             self.take(tools);
         }
-        let n = self.steps.len().min(max).min(LANES);
+        let n = self.n_steps(max);
         let batch: Vec<(u32, u32)> = self.steps.split_off(self.steps.len() - n).into_iter().rev().collect();
         if batch.is_empty() {
             return Found::default();
         }
-        let parents: Vec<Vec<u64>> = {
-            let mut parents: Vec<Vec<u64>> = Vec::with_capacity(n);
-            let mut last = NONE;
-            for &(node, _) in &batch {
-                let state = if node == last { parents[parents.len() - 1].clone() } else { self.states.get(node) };
-                parents.push(state);
-                last = node;
+        let mut parents: Vec<(u32, Vec<u64>)> = Vec::new();
+        for &(node, _) in &batch {
+            if parents.last().is_none_or(|&(last, _)| last != node) {
+                parents.push((node, self.states.get(node)));
             }
-            parents
-        };
-        let steps: Vec<(&[u64], u32)> =
-            batch.iter().zip(&parents).map(|(&(_, chosen), state)| (&state[..], chosen)).collect();
+        }
+        let mut at = 0;
+        let mut steps: Vec<(&[u64], u32)> = Vec::with_capacity(n);
+        for &(node, chosen) in &batch {
+            at += usize::from(parents[at].0 != node);
+            steps.push((&parents[at].1, chosen));
+        }
         let mut children = Children::default();
         tools.expander.children(&steps, &mut children);
         self.n_states += n as u64;
         self.n_broad += if self.broad { n as u64 } else { 0 };
         let mut found = Found { n_states: n as u64, better: None };
-        let n_words = parents[0].len();
+        let n_words = parents[0].1.len();
         let mut least = least;
         let mut fresh: Vec<(u32, usize)> = Vec::new();
         for (place, &(parent, chosen)) in batch.iter().enumerate() {
             if children.terminal[place] {
                 let value = children.goals[place];
                 let value = if value.is_nan() { 0.0 } else { value };
+                if !self.broad {
+                    self.merits[self.guide] = self.merits[self.guide].max(value);
+                }
                 if value > least {
                     let mut line = self.line(parent);
                     line.push(chosen);
@@ -214,7 +227,11 @@ impl Tree {
                 }
             } else if children.n_legal[place] > 0 {
                 let state = &children.states[place * n_words..(place + 1) * n_words];
-                if let Some(node) = self.meet(parent, chosen, state) {
+                let choices = match children.n_choices[place] {
+                    0 => OTHERS,
+                    n => (16.0 * (n as f32).log2()) as u32,
+                };
+                if let Some(node) = self.meet(parent, chosen, choices, state) {
                     fresh.push((node, place));
                 }
             }
@@ -228,10 +245,23 @@ impl Tree {
         }
         for (at, &(node, place)) in fresh.iter().enumerate() {
             let estimate = estimates.get(at).copied().unwrap_or(0.0);
-            let scores = tools.guides.scores(&children, place, states[at], distances[at], estimate);
+            let choices = self.nodes[node as usize].choices;
+            let scores = tools.guides.scores(&children, place, states[at], distances[at], choices, estimate);
             self.open(node, &scores);
         }
         found
+    }
+
+    /// How many steps go together: all of a node, as far as that is possible.
+    fn n_steps(&self, max: usize) -> usize {
+        let all = self.steps.len();
+        let n = all.min(max).min(LANES);
+        if n == all {
+            return n;
+        }
+        let cut = self.steps[all - n - 1].0;
+        let n_cut = self.steps[all - n..].iter().take_while(|step| step.0 == cut).count();
+        if n_cut < n { n - n_cut } else { n }
     }
 
     /// Takes open nodes of the next depth that has some, and lists their moves.
@@ -249,7 +279,7 @@ impl Tree {
                 }
                 self.next_cycle();
             }
-            let n_rounds = self.cycle / GUIDES.len() as u32;
+            let n_rounds = self.cycle / (2 * GUIDES.len() as u32);
             let width = (8 << n_rounds.min(20)).min(self.width);
             self.pop(self.depth, width, &mut taken);
             self.depth += 1;
@@ -284,18 +314,23 @@ impl Tree {
     fn next_cycle(&mut self) {
         self.depth = self.nodes[self.root as usize].depth as usize;
         self.n_taken = 0;
-        // The first guide of all that tells states apart, after the last one.
-        for _ in 0..GUIDES.len() {
-            self.cycle += 1;
-            self.guide = self.cycle as usize % GUIDES.len();
-            if self.spans[self.guide].0 < self.spans[self.guide].1 {
-                return;
-            }
+        // The guide that did best, by turns with all that tell states apart.
+        self.cycle += 1;
+        let telling = |guide: &usize| self.spans[*guide].0 < self.spans[*guide].1;
+        let round_robin = || (0..GUIDES.len()).map(|step| (self.last + step + 1) % GUIDES.len()).find(telling);
+        let by_merit = |one: &usize, other: &usize| self.merits[*one].total_cmp(&self.merits[*other]).then(other.cmp(one));
+        let best = || (0..GUIDES.len()).filter(telling).max_by(by_merit);
+        if self.cycle % 2 == 0 {
+            self.guide = best().unwrap_or(0);
+        } else {
+            self.guide = round_robin().unwrap_or(0);
+            self.last = self.guide;
         }
+        self.merits[self.guide] = f32::NEG_INFINITY;
     }
 
     /// Notes a state; its node if it is to be looked at.
-    fn meet(&mut self, parent: u32, chosen: u32, state: &[u64]) -> Option<u32> {
+    fn meet(&mut self, parent: u32, chosen: u32, choices: u32, state: &[u64]) -> Option<u32> {
         let key = self.key(state);
         let depth = self.nodes[parent as usize].depth + 1;
         let old = self.find(key);
@@ -311,7 +346,8 @@ impl Tree {
             }
             node.open = false;
         }
-        Some(self.add(Node { parent, chosen, depth, open: true, key }, state))
+        let choices = self.nodes[parent as usize].choices + choices;
+        Some(self.add(Node { parent, chosen, depth, choices, open: true, key }, state))
     }
 
     fn open(&mut self, node: u32, scores: &Scores) {
