@@ -111,23 +111,23 @@ fn count_choices(parents: &[&[u64]], come: &[Vector], n_choices: &mut Vec<u32>) 
     first.push(n);
     let mut family = vec![0; n];
     first.windows(2).enumerate().for_each(|(number, span)| family[span[0]..span[1]].fill(number));
-    // Step 1. The least number of ways to a part.
-    let mut least = vec![u32::MAX; first.len()];
-    let ways = |part: &Vector| {
+    // Step 1. The part with the fewest ways to it; the first of them, so that their order does not multiply the ways.
+    let mut scarce: Vec<Vec<usize>> = vec![Vec::new(); first.len()];
+    for part in come {
         let lanes: Vec<usize> = part.lanes().take_while(|&lane| lane < n).collect();
-        lanes.chunk_by(|&one, &other| family[one] == family[other]).map(<[usize]>::to_vec).collect::<Vec<_>>()
-    };
-    let ways: Vec<Vec<usize>> = come.iter().flat_map(ways).collect();
-    for lanes in &ways {
-        let least = &mut least[family[lanes[0]]];
-        *least = (*least).min(lanes.len() as u32);
+        for ways in lanes.chunk_by(|&one, &other| family[one] == family[other]) {
+            let scarce = &mut scarce[family[ways[0]]];
+            if scarce.is_empty() || ways.len() < scarce.len() {
+                *scarce = ways.to_vec();
+            }
+        }
     }
     // Step 2. Who is among them.
     n_choices.resize(n, 0);
-    for lanes in ways.iter().filter(|lanes| lanes.len() as u32 == least[family[lanes[0]]]) {
-        lanes.iter().for_each(|&lane| n_choices[lane] = lanes.len() as u32);
+    for ways in &scarce {
+        ways.iter().for_each(|&lane| n_choices[lane] = ways.len() as u32);
     }
-    for lane in (0..n).filter(|&lane| least[family[lane]] == u32::MAX) {
+    for lane in (0..n).filter(|&lane| scarce[family[lane]].is_empty()) {
         n_choices[lane] = (first[family[lane] + 1] - first[family[lane]]) as u32;
     }
 }

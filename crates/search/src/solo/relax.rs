@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use machine::lanes::{Adder, Compiled, LANES, Lanes, Vector};
 use machine::network::{Gate, Network, Wire};
+use rustc_hash::FxHashMap;
 
 use super::expand::parts;
 
@@ -40,8 +41,8 @@ impl Relaxed {
             return None;
         }
         let n_words = network.fluents.len().div_ceil(64);
-        let mut twins = Twins::new(network, n_words, lasting);
-        twins.work_out(network);
+        let mut twins = Twins::new(network, n_words);
+        twins.work_out(network, n_words, lasting)?;
         let goal_parts = match goals[..] {
             [goal] => parts(network, goal),
             _ => Vec::new(),
@@ -55,7 +56,7 @@ impl Relaxed {
         for fluent in 0..network.fluents.len() {
             let next = network.next[fluent];
             for (own, wire) in [(fluent, next), (64 * n_words + fluent, next.inverted())] {
-                let may = twins.may(wire);
+                let may = twins.may_by_moves(network, wire);
                 twins.relaxed.next[own] = twins.relaxed.any_of(&[Wire::of(1 + own as u32), may]);
             }
         }
@@ -107,23 +108,35 @@ impl Relaxed {
 /// The relaxed network as it grows, with what stands in it for each gate.
 struct Twins {
     relaxed: Network,
-    /// For each gate of the game: that it may be true, and that it may be false.
-    of: Vec<Option<[Wire; 2]>>,
+    known: FxHashMap<Box<[Wire]>, Wire>,
+    /// For each gate of the game.
+    of: Vec<Cases>,
+}
+
+/// That a gate may be true, and that it may be false.
+type Twin = [Wire; 2];
+
+/// What stands for a gate, by the move that is made.
+#[derive(Clone, Debug)]
+struct Cases {
+    /// For most moves.
+    usual: Twin,
+    /// For some moves, ascending.
+    at: Vec<(u32, Twin)>,
+}
+
+impl Cases {
+    fn get(&self, chosen: u32) -> Twin {
+        self.at.binary_search_by_key(&chosen, |case| case.0).map_or(self.usual, |place| self.at[place].1)
+    }
 }
 
 impl Twins {
     /// Fluents come first: that each may hold, then from the next word on that each may not.
-    fn new(network: &Network, n_words: usize, lasting: &[u64]) -> Twins {
+    fn new(network: &Network, n_words: usize) -> Twins {
         let n = 2 * 64 * n_words;
         let mut gates = vec![Gate::False];
         gates.extend((0..n as u32).map(Gate::Fluent));
-        let mut of = vec![None; network.gates.len()];
-        of[0] = Some([Wire::FALSE, Wire::TRUE]);
-        for fluent in 0..network.fluents.len() {
-            let lasts = lasting[fluent / 64] >> (fluent % 64) & 1 == 1;
-            let twins = [Wire::of(1 + fluent as u32), Wire::of((1 + 64 * n_words + fluent) as u32)];
-            of[1 + fluent] = Some(if lasts { twins } else { [Wire::TRUE; 2] });
-        }
         let name = network.fluents.first().copied();
         let relaxed = Network {
             gates,
@@ -144,36 +157,121 @@ impl Twins {
             symbols: network.symbols.clone(),
             terms: network.terms.clone(),
         };
-        Twins { relaxed, of }
+        Twins { relaxed, known: FxHashMap::default(), of: Vec::with_capacity(network.gates.len()) }
     }
 
-    /// Finds what stands for each gate: first without moves, then a move may be made where it may be legal, and may always be
-    /// left.
-    fn work_out(&mut self, network: &Network) {
-        for with_moves in [false, true] {
-            for (number, gate) in network.gates.iter().enumerate() {
-                if self.of[number].is_some() {
-                    continue;
+    /// Finds what stands for each gate; `None` if that is too much.
+    fn work_out(&mut self, network: &Network, n_words: usize, lasting: &[u64]) -> Option<()> {
+        /// Cases of all gates.
+        const MAX_CASES: usize = 1_000_000;
+        let mut n_cases = 0;
+        for gate in &network.gates {
+            let cases = match gate {
+                Gate::False => Cases { usual: [Wire::FALSE, Wire::TRUE], at: Vec::new() },
+                &Gate::Fluent(fluent) => {
+                    let lasts = lasting[fluent as usize / 64] >> (fluent % 64) & 1 == 1;
+                    let twin = [Wire::of(1 + fluent), Wire::of(1 + 64 * n_words as u32 + fluent)];
+                    Cases { usual: if lasts { twin } else { [Wire::TRUE; 2] }, at: Vec::new() }
                 }
-                self.of[number] = match gate {
-                    Gate::Move(chosen) if with_moves => {
-                        Some([self.may(network.legal[*chosen as usize]), Wire::TRUE])
-                    }
-                    // Over-estimated: nothing is lost but sharpness.
-                    Gate::Loop(_) => Some([Wire::TRUE; 2]),
-                    Gate::And(inputs) if inputs.iter().all(|wire| self.of[wire.gate() as usize].is_some()) => {
-                        let hold: Vec<Wire> = inputs.iter().map(|&wire| self.may(wire)).collect();
-                        let fail: Vec<Wire> = inputs.iter().map(|&wire| self.may(wire.inverted())).collect();
-                        Some([self.relaxed.all_of(&hold), self.relaxed.any_of(&fail)])
-                    }
-                    _ => None,
-                };
+                &Gate::Move(chosen) => {
+                    Cases { usual: [Wire::FALSE, Wire::TRUE], at: vec![(chosen, [Wire::TRUE, Wire::FALSE])] }
+                }
+                // Over-estimated: nothing is lost but sharpness.
+                Gate::Loop(_) => Cases { usual: [Wire::TRUE; 2], at: Vec::new() },
+                Gate::And(inputs) => self.all(inputs, network.moves.len()),
+            };
+            n_cases += cases.at.len();
+            if n_cases > MAX_CASES {
+                return None;
+            }
+            self.of.push(cases);
+        }
+        Some(())
+    }
+
+    /// What stands for a conjunction.
+    fn all(&mut self, inputs: &[Wire], n_moves: usize) -> Cases {
+        // Step 1. The moves that matter, and for each the inputs for which it does.
+        let mut at: Vec<(u32, Wire)> = Vec::new();
+        for &wire in inputs {
+            at.extend(self.of[wire.gate() as usize].at.iter().map(|case| (case.0, wire)));
+        }
+        at.sort_unstable();
+        let usual_of = |twins: &Twins, wire: Wire| flip(twins.of[wire.gate() as usize].usual, wire);
+        let mut usual: Vec<(Wire, Twin)> = inputs.iter().map(|&wire| (wire, usual_of(self, wire))).collect();
+        // What always holds says nothing.
+        usual.retain(|(_, twin)| *twin != [Wire::TRUE, Wire::FALSE]);
+        // Step 2. Each case.
+        let mut cases = Cases { usual: self.join(usual.iter().map(|&(_, twin)| twin).collect()), at: Vec::new() };
+        for some in at.chunk_by(|one, other| one.0 == other.0) {
+            let chosen = some[0].0;
+            let matters = |wire: Wire| some.binary_search(&(chosen, wire)).is_ok();
+            let rest = usual.iter().filter(|(wire, _)| !matters(*wire)).map(|&(_, twin)| twin);
+            let own = some.iter().map(|&(_, wire)| flip(self.of[wire.gate() as usize].get(chosen), wire));
+            let twins = own.chain(rest).collect();
+            cases.at.push((chosen, self.join(twins)));
+        }
+        // Step 3. The most frequent case is the usual one.
+        let mut counts: FxHashMap<Twin, usize> = FxHashMap::default();
+        cases.at.iter().for_each(|case| *counts.entry(case.1).or_default() += 1);
+        *counts.entry(cases.usual).or_default() += n_moves - cases.at.len();
+        let (_, most) = counts.into_iter().map(|(twin, count)| (count, twin)).max().expect("there is a usual case");
+        if most != cases.usual {
+            let all = (0..n_moves as u32).map(|chosen| (chosen, cases.get(chosen))).collect();
+            cases = Cases { usual: most, at: all };
+        }
+        cases.at.retain(|case| case.1 != most);
+        cases
+    }
+
+    fn join(&mut self, twins: Vec<Twin>) -> Twin {
+        let hold: Vec<Wire> = twins.iter().map(|twin| twin[0]).collect();
+        let fail: Vec<Wire> = twins.iter().map(|twin| twin[1].inverted()).collect();
+        [self.all_of(hold), self.all_of(fail).inverted()]
+    }
+
+    /// A gate that is true where all of the wires are, made once.
+    fn all_of(&mut self, mut wires: Vec<Wire>) -> Wire {
+        wires.sort_unstable();
+        wires.dedup();
+        if let Some(&known) = self.known.get(&wires[..]) {
+            return known;
+        }
+        let wire = self.relaxed.all_of(&wires);
+        self.known.insert(wires.into(), wire);
+        wire
+    }
+
+    /// That a wire that depends on no move may be true.
+    fn may(&self, wire: Wire) -> Wire {
+        flip(self.of[wire.gate() as usize].usual, wire)[0]
+    }
+
+    /// That a wire may be true after some legal move.
+    fn may_by_moves(&mut self, network: &Network, wire: Wire) -> Wire {
+        /// So many other moves are looked at; of more, one is taken to be legal.
+        const MAX_OTHERS: usize = 16;
+        let cases = self.of[wire.gate() as usize].clone();
+        let mut ways = Vec::new();
+        for &(chosen, twin) in &cases.at {
+            ways.push(vec![self.may(network.legal[chosen as usize]), flip(twin, wire)[0]]);
+        }
+        let usual = flip(cases.usual, wire)[0];
+        if network.moves.len() - cases.at.len() > MAX_OTHERS {
+            ways.push(vec![usual]);
+        } else {
+            for chosen in 0..network.moves.len() as u32 {
+                if cases.at.binary_search_by_key(&chosen, |case| case.0).is_err() {
+                    ways.push(vec![self.may(network.legal[chosen as usize]), usual]);
+                }
             }
         }
+        let ways = ways.into_iter().map(|way| self.all_of(way).inverted()).collect();
+        self.all_of(ways).inverted()
     }
+}
 
-    /// That a wire of the game may be true.
-    fn may(&self, wire: Wire) -> Wire {
-        self.of[wire.gate() as usize].expect("gates come after their inputs")[usize::from(wire.is_inverted())]
-    }
+/// The twin of a wire, given that of its gate.
+fn flip(twin: Twin, wire: Wire) -> Twin {
+    if wire.is_inverted() { [twin[1], twin[0]] } else { twin }
 }

@@ -280,7 +280,7 @@ impl Tree {
                 self.next_cycle();
             }
             let n_rounds = self.cycle / (2 * GUIDES.len() as u32);
-            let width = (8 << n_rounds.min(20)).min(self.width);
+            let width = (2 << n_rounds.min(20)).min(self.width);
             self.pop(self.depth, width, &mut taken);
             self.depth += 1;
             self.n_taken += taken.len() as u64;
