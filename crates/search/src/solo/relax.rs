@@ -63,6 +63,7 @@ impl Relaxed {
         let mut relaxed = twins.relaxed;
         relaxed.terminal = reached;
         relaxed.formulas = formulas;
+        sweep(&mut relaxed);
         let terms = relaxed.formulas.iter().map(|&wire| (wire, 1)).collect();
         let compiled = Compiled::new(Arc::new(relaxed));
         Some(Relaxed { adder: Adder::new(&compiled, &[terms]), lanes: Lanes::new(compiled) })
@@ -103,6 +104,38 @@ impl Relaxed {
         }
         distances
     }
+}
+
+/// Removes the gates that nothing depends on.
+fn sweep(network: &mut Network) {
+    let n_fluents = network.fluents.len();
+    let mut needed = vec![false; network.gates.len()];
+    needed[..=n_fluents].fill(true);
+    network.outputs().for_each(|wire| needed[wire.gate() as usize] = true);
+    for gate in (0..network.gates.len()).rev() {
+        if let (true, Gate::And(inputs)) = (needed[gate], &network.gates[gate]) {
+            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
+        }
+    }
+    let mut places = vec![0; network.gates.len()];
+    let mut n = 0;
+    for gate in (0..network.gates.len()).filter(|&gate| needed[gate]) {
+        places[gate] = n;
+        n += 1;
+    }
+    let moved = |wire: Wire| Wire::of(places[wire.gate() as usize]).invert_if(wire.is_inverted());
+    let gates = std::mem::take(&mut network.gates);
+    network.gates = gates
+        .into_iter()
+        .zip(&needed)
+        .filter(|(_, needed)| **needed)
+        .map(|(gate, _)| match gate {
+            Gate::And(inputs) => Gate::And(inputs.iter().map(|&wire| moved(wire)).collect()),
+            other => other,
+        })
+        .collect();
+    let wires = network.next.iter_mut().chain(&mut network.formulas).chain([&mut network.terminal]);
+    wires.for_each(|wire| *wire = moved(*wire));
 }
 
 /// The relaxed network as it grows, with what stands in it for each gate.
@@ -249,24 +282,22 @@ impl Twins {
 
     /// That a wire may be true after some legal move.
     fn may_by_moves(&mut self, network: &Network, wire: Wire) -> Wire {
-        /// So many other moves are looked at; of more, one is taken to be legal.
-        const MAX_OTHERS: usize = 16;
+        /// Of more moves that come to the same, one is taken to be legal.
+        const MAX_ALIKE: usize = 16;
         let cases = self.of[wire.gate() as usize].clone();
+        let mut all: Vec<(Twin, u32)> =
+            (0..network.moves.len() as u32).map(|chosen| (flip(cases.get(chosen), wire), chosen)).collect();
+        all.sort_unstable();
         let mut ways = Vec::new();
-        for &(chosen, twin) in &cases.at {
-            ways.push(vec![self.may(network.legal[chosen as usize]), flip(twin, wire)[0]]);
-        }
-        let usual = flip(cases.usual, wire)[0];
-        if network.moves.len() - cases.at.len() > MAX_OTHERS {
-            ways.push(vec![usual]);
-        } else {
-            for chosen in 0..network.moves.len() as u32 {
-                if cases.at.binary_search_by_key(&chosen, |case| case.0).is_err() {
-                    ways.push(vec![self.may(network.legal[chosen as usize]), usual]);
-                }
+        for alike in all.chunk_by(|one, other| one.0 == other.0) {
+            let mut way = vec![alike[0].0[0]];
+            if alike.len() <= MAX_ALIKE {
+                let barred = alike.iter().map(|&(_, chosen)| self.may(network.legal[chosen as usize]).inverted());
+                let barred = barred.collect();
+                way.push(self.all_of(barred).inverted());
             }
+            ways.push(self.all_of(way).inverted());
         }
-        let ways = ways.into_iter().map(|way| self.all_of(way).inverted()).collect();
         self.all_of(ways).inverted()
     }
 }

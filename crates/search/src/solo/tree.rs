@@ -78,6 +78,8 @@ pub(super) struct Tree {
     /// Whether all that follows from closed states is there.
     pub(super) complete: bool,
     pub(super) finished: bool,
+    /// States whose moves were listed.
+    n_closed: u64,
     /// States looked at, and those of them that were looked at because they come first.
     pub(super) n_states: u64,
     n_broad: u64,
@@ -117,6 +119,7 @@ impl Tree {
             spans: [(u16::MAX, 0); GUIDES.len()],
             complete: true,
             finished: false,
+            n_closed: 0,
             n_states: 0,
             n_broad: 0,
             broad: false,
@@ -279,9 +282,7 @@ impl Tree {
                 }
                 self.next_cycle();
             }
-            let n_rounds = self.cycle / (2 * GUIDES.len() as u32);
-            let width = (2 << n_rounds.min(20)).min(self.width);
-            self.pop(self.depth, width, &mut taken);
+            self.pop(self.depth, self.next_width(), &mut taken);
             self.depth += 1;
             self.n_taken += taken.len() as u64;
         }
@@ -289,6 +290,7 @@ impl Tree {
             self.complete = false;
             return;
         }
+        self.n_closed += taken.len() as u64;
         let mut moves = Vec::new();
         for nodes in taken.chunks(LANES) {
             let states: Vec<Vec<u64>> = nodes.iter().map(|&node| self.states.get(node)).collect();
@@ -298,6 +300,14 @@ impl Tree {
             self.steps.extend(moves.iter().map(|&(place, chosen)| (nodes[place as usize], chosen)));
         }
         self.steps.reverse();
+    }
+
+    /// How many states a cycle takes from a depth: as many as have a few dozen moves, at first.
+    fn next_width(&self) -> usize {
+        const MOVES: u64 = 64;
+        let first = (MOVES * self.n_closed / self.n_states.max(1)).max(2) as usize;
+        let n_rounds = self.cycle / (2 * GUIDES.len() as u32);
+        (first << n_rounds.min(20)).min(self.width)
     }
 
     /// Takes open nodes of a depth, the most promising first.
