@@ -136,6 +136,15 @@ impl Views {
         }
         bits
     }
+
+    /// A state of this network as one of the game's own.
+    pub fn game_state(&self, state: &[u64]) -> Vec<u64> {
+        let mut bits = vec![0; self.fluents.len().div_ceil(64)];
+        for (own, &other) in self.fluents.iter().enumerate() {
+            bits[other as usize / 64] |= (state[own / 64] >> (own % 64) & 1) << (other % 64);
+        }
+        bits
+    }
 }
 
 /// For each of the second terms, its place among the first; `None` unless they are the same.

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
 use search::{AlphaBeta, alpha_beta};
 
 use crate::example::Examples;
@@ -18,7 +21,8 @@ use crate::seat::Seat;
 use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
-use crate::teach::{self, Losses, teach};
+use crate::stream::Stream;
+use crate::teach::{self, teach};
 
 /// How a course goes.
 #[derive(Clone, Debug)]
@@ -29,9 +33,11 @@ pub struct Settings {
     pub stages: usize,
     /// The tables of patterns, if there are to be any.
     pub patterns: Option<PatternSettings>,
-    /// The most examples; the oldest are forgotten.
-    pub examples: usize,
-    /// How each generation plays; the seed is the course's.
+    /// How fast weights follow what is played.
+    pub rate: f32,
+    /// Positions that a generation plays, about.
+    pub positions: usize,
+    /// How each generation plays; the seed and the number of matches are the course's.
     pub play: self_play::Settings,
     /// How weights are fitted.
     pub teach: teach::Settings,
@@ -43,8 +49,9 @@ impl Default for Settings {
             seed: 1,
             stages: 4,
             patterns: Some(PatternSettings::default()),
-            examples: 400_000,
-            play: self_play::Settings { matches: 100, ..self_play::Settings::default() },
+            rate: 0.5,
+            positions: 60_000,
+            play: self_play::Settings::default(),
             teach: teach::Settings::default(),
         }
     }
@@ -55,18 +62,18 @@ impl Default for Settings {
 pub struct Generation {
     /// Matches played to their end in all generations so far.
     pub n_matches: u32,
-    /// Examples learned from.
-    pub n_examples: usize,
-    /// For each role with weights, how well results are predicted.
-    pub losses: Vec<Losses>,
+    /// Matches that this generation played to their end.
+    pub n_ended: u32,
+    /// Positions met in them.
+    pub n_new: usize,
+    /// For each role with weights, how well these positions were predicted before they were learned from: the mean loss, in nats.
+    pub losses: Vec<f64>,
 }
 
 /// A course that is under way.
 pub struct Course {
-    game: Arc<Game>,
     settings: Settings,
-    sum: Sum,
-    examples: Examples,
+    stream: Stream,
     model: Arc<Model>,
     history: Vec<Generation>,
 }
@@ -108,10 +115,13 @@ impl Course {
         let sight =
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
-        let (model, losses) =
-            teach(&Arc::new(sight), &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
-        let first = Generation { n_matches: 0, n_examples: examples.len(), losses };
-        Ok(Course { game, settings, sum, examples, model: Arc::new(model), history: vec![first] })
+        let sight = Arc::new(sight);
+        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
+        let losses = losses.iter().map(|losses| losses.held_out).collect();
+        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
+        let stream = Stream::new(&model, &sight.rows(examples.views()));
+        Ok(Course { settings, stream, model: Arc::new(model), history: vec![first] })
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed, and the
@@ -119,25 +129,26 @@ impl Course {
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
-        let play = self_play::Settings { seed, ..self.settings.play.clone() };
-        let played = self_play::play(&self.game, &play, &|seed| self.player(1 << 20, seed), stop);
+        let play = self_play::Settings { seed, matches: self.n_next(), ..self.settings.play.clone() };
+        let played = self_play::play(&self.model, &play, stop);
         if stop() {
             return Ok(false);
         }
-        self.examples.append(&played.examples);
-        self.examples.forget(self.settings.examples);
-        let (model, losses) =
-            teach(&self.model.sight, &self.examples, self.sum, Some(&self.model), &self.settings.teach)
-                .map_err(CourseError::Fit)?;
-        self.model = Arc::new(model);
+        let n_new = played.rows.sets.len();
+        let mut order: Vec<u32> = (0..n_new as u32).collect();
+        order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+        let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
+        self.model = Arc::new(self.stream.model(&self.model.sight, self.model.sum));
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
-        self.history.push(Generation { n_matches, n_examples: self.examples.len(), losses });
+        self.history.push(Generation { n_matches, n_ended: played.n_ended, n_new, losses });
         Ok(true)
     }
 
-    /// A player by this model, with a table of so many bytes.
-    fn player(&self, bytes: usize, seed: u64) -> Seat<AlphaBeta<Judge>> {
-        player(&self.model, bytes, seed)
+    /// How many matches the next generation plays, so that it meets about as many positions as are wanted.
+    fn n_next(&self) -> u32 {
+        let last = self.history.last().expect("a course has a beginning");
+        let length = last.n_new as f64 / f64::from(last.n_ended.max(1));
+        (self.settings.positions as f64 / length.max(1.0)).clamp(16.0, 1e6) as u32
     }
 
     /// The model.
@@ -154,7 +165,7 @@ impl Course {
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             model: Stored::new(&self.model, self.settings.patterns.clone()),
-            examples: self.examples.clone(),
+            stream: self.stream.clone(),
             history: self.history.clone(),
         }
     }
@@ -162,11 +173,10 @@ impl Course {
     /// Goes on where a course was left.
     pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Course, CourseError> {
         let model = kept.model.load(game.clone())?;
-        let (n_words, n_roles) = (game.circuit.network.fluents.len().div_ceil(64), game.universe.roles.len());
-        if !kept.examples.is_sound(n_words, n_roles) || kept.history.is_empty() {
-            return Err(CourseError::Kept("its examples are damaged".to_owned()));
+        if kept.history.is_empty() || !kept.stream.fits(&model) {
+            return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
-        Ok(Course { game, settings, sum: model.sum, examples: kept.examples, model, history: kept.history })
+        Ok(Course { settings, stream: kept.stream, model, history: kept.history })
     }
 }
 
@@ -181,8 +191,8 @@ pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Seat<AlphaBeta<Jud
 pub struct Checkpoint {
     /// The model.
     pub model: Stored,
-    /// What it was learned from.
-    pub examples: Examples,
+    /// The weights as they are being learned.
+    pub stream: Stream,
     /// What came of each generation.
     pub history: Vec<Generation>,
 }
@@ -205,7 +215,7 @@ pub struct Stored {
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c1";
+const CHECKPOINT: &[u8; 8] = b"senet-c2";
 const MODEL: &[u8; 8] = b"senet-m1";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {

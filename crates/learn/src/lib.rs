@@ -1,5 +1,6 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
 
+pub mod alone;
 pub mod course;
 pub mod discover;
 pub mod example;
@@ -9,5 +10,6 @@ pub mod seat;
 pub mod self_play;
 pub mod sight;
 pub mod stage;
+pub mod stream;
 pub mod td;
 pub mod teach;

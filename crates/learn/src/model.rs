@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use features::evaluate::bulk::Bulk;
 use features::evaluate::incremental::Values;
 use features::pattern::table::{Indices, Tables};
 use machine::RoleId;
 use machine::scalar::Scalar;
-use search::Position;
+use search::{Evaluate, Position};
 
 use crate::sight::Sight;
 
@@ -75,6 +76,67 @@ impl Model {
         let indices = self.sight.patterns.as_ref().map(|patterns| patterns.indexer.start(values.machine().bits()));
         Judge { model: self.clone(), values, indices }
     }
+
+    /// What it expects in many states at once.
+    pub fn opinion(self: &Arc<Model>) -> Opinion {
+        let bulk = Bulk::new(self.sight.bulk.clone());
+        let start = vec![0; self.sight.views.network.fluents.len().div_ceil(64)];
+        let indices = self.sight.patterns.as_ref().map(|patterns| patterns.indexer.start(&start));
+        Opinion { model: self.clone(), bulk, indices, values: Vec::new() }
+    }
+}
+
+/// What a model expects in many states at once; they are those of the sight's network.
+pub struct Opinion {
+    model: Arc<Model>,
+    bulk: Bulk,
+    indices: Option<Indices<u32>>,
+    values: Vec<i32>,
+}
+
+impl Evaluate for Opinion {
+    fn values(&mut self, states: &[&[u64]], values: &mut Vec<f32>) {
+        let model = &*self.model;
+        let n_roles = model.sight.game.universe.roles.len();
+        let n_features = model.sight.features.len();
+        self.values.clear();
+        self.bulk.values(states, &mut self.values);
+        for (at, state) in states.iter().enumerate() {
+            let set = model.sight.stages.set(state);
+            let own = &self.values[at * n_features..(at + 1) * n_features];
+            if let (Some(patterns), Some(indices)) = (&model.sight.patterns, &mut self.indices) {
+                patterns.indexer.go(indices, state);
+            }
+            for (weights, tables) in model.weights.iter().zip(&model.tables) {
+                let mut sum = weights.bias[set] + dot(own, &weights.features[set]);
+                if let (Some(patterns), Some(indices)) = (&model.sight.patterns, &self.indices) {
+                    sum += tables[set].sum(patterns.indexer.indices(indices));
+                }
+                values.push(squeeze(sum));
+            }
+            if model.sum == Sum::Shared && n_roles == 2 {
+                values.push(1.0 - values[values.len() - 1]);
+            }
+        }
+    }
+}
+
+fn squeeze(sum: f32) -> f32 {
+    1.0 / (1.0 + (-sum).exp())
+}
+
+/// Values times weights, added up in eight parts so that it takes few instructions.
+fn dot(values: &[i32], weights: &[f32]) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (chunks, rest) = (values.chunks_exact(8), values.chunks_exact(8).remainder());
+    let (more, last) = (weights.chunks_exact(8), weights.chunks_exact(8).remainder());
+    for (values, weights) in chunks.zip(more) {
+        for lane in 0..8 {
+            sums[lane] += values[lane] as f32 * weights[lane];
+        }
+    }
+    let rest: f32 = rest.iter().zip(last).map(|(&value, weight)| value as f32 * weight).sum();
+    sums.iter().sum::<f32>() + rest
 }
 
 /// The flat tables of canonical weights.
@@ -101,8 +163,7 @@ impl Judge {
         let state = self.values.machine().bits();
         let set = model.sight.stages.set(state);
         let weights = &model.weights[role.0 as usize];
-        let values = self.values.values().iter();
-        let sum: f32 = values.zip(&weights.features[set]).map(|(&value, weight)| value as f32 * weight).sum();
+        let sum = dot(self.values.values(), &weights.features[set]);
         let looked_up = match (&model.sight.patterns, &mut self.indices) {
             (Some(patterns), Some(indices)) => {
                 patterns.indexer.go(indices, state);
@@ -136,7 +197,6 @@ impl Position for Judge {
     }
 
     fn estimate(&mut self, role: RoleId) -> f32 {
-        let squeeze = |sum: f32| 1.0 / (1.0 + (-sum).exp());
         match self.model.sum {
             Sum::Shared if role.0 == 1 => 1.0 - squeeze(self.sum(RoleId(0))),
             _ => squeeze(self.sum(role)),

@@ -1,14 +1,19 @@
-//! Matches of a player with itself, to learn from.
+//! Matches of a model with itself, to learn from: many at once, looking one move ahead.
+//!
+//! All successors of the current states of some hundred matches are judged together on the lane machine, so that a position costs
+//! microseconds. A role takes the move that promises it most; where several roles choose at once, each plays by regret
+//! matching on what their joint moves promise. Some moves are left to chance.
 
-use features::game::Game;
-use machine::RoleId;
-use machine::scalar::{Compiled, Scalar};
-use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::match_play::on_threads;
-use search::{Limit, Player};
+use search::simultaneous::{joint_moves, mix};
+use search::{Evaluate, Fan};
 
-use crate::example::Examples;
+use crate::model::{Model, Opinion};
+use crate::sight::{Rows, Sight};
 
 /// How matches are played.
 #[derive(Clone, Debug)]
@@ -19,130 +24,249 @@ pub struct Settings {
     pub matches: u32,
     /// The most joint moves of an opening by chance; its length is drawn for each match.
     pub opening: u32,
-    /// How often a role makes a move by chance later on.
+    /// How often a move is left to chance later on.
     pub chance: f64,
-    /// States visited for a move.
-    pub nodes: u64,
     /// Joint moves in a match; longer ones are given up.
     pub plies: u32,
-    /// How much the result counts in what is to be learned; the rest is what the search expected.
-    pub result: f32,
+    /// How much of what is to be learned of a position comes from the next one rather than from what its best move promised.
+    pub lambda: f32,
     /// Threads; they change nothing in the result.
     pub threads: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, matches: 200, opening: 8, chance: 0.05, nodes: 500, plies: 400, result: 0.7, threads: 1 }
+        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.8, threads: 1 }
     }
 }
 
 /// What came of matches.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// The positions after the openings.
-    pub examples: Examples,
+    /// What is seen in the positions after the openings.
+    pub rows: Rows,
+    /// For each of them and each role what is to be predicted, from 0 to 1.
+    pub targets: Vec<f32>,
     /// Matches played to their end.
     pub n_ended: u32,
 }
 
-/// Plays matches. Each thread makes its player with `player`, given a seed for each match; `stop` ends all early, and then matches
-/// that were not begun are missing.
-pub fn play<P: Player>(
-    game: &Game,
-    settings: &Settings,
-    player: &(dyn Fn(u64) -> P + Sync),
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Played {
-    let compiled = Compiled::new(game.circuit.network.clone());
-    let records = on_threads(
-        0..settings.matches,
+/// Matches that are played together.
+const TOGETHER: u32 = 256;
+/// Where several roles choose, so many joint moves are looked at, about.
+const JOINT: usize = 64;
+/// Rounds of regret matching.
+const ROUNDS: usize = 40;
+
+/// Plays matches. `stop` ends all early, and then matches are missing.
+pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + Sync)) -> Played {
+    let n_units = settings.matches.div_ceil(TOGETHER);
+    let units = on_threads(
+        0..n_units,
         settings.threads,
-        || Scalar::new(compiled.clone()),
-        |machine, number| {
-            let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
-            (!stop()).then(|| one(machine, &mut player(seed), settings, seed, stop))
+        || (),
+        |(), unit| {
+            let from = unit * TOGETHER;
+            let matches = from..settings.matches.min(from + TOGETHER);
+            (!stop()).then(|| Together::new(model, settings, matches).play(stop))
         },
     );
-    let n_roles = game.universe.roles.len();
-    let n_words = game.circuit.network.fluents.len().div_ceil(64);
-    let mut played = Played { examples: Examples::new(n_words, n_roles), n_ended: 0 };
-    for (number, record) in (0..).zip(records) {
-        let Some(results) = record.results else { continue };
-        played.n_ended += 1;
-        for (state, expected) in &record.states {
-            let target = |role: usize| match expected.get(role) {
-                Some(expected) if expected.is_finite() => {
-                    settings.result * results[role] + (1.0 - settings.result) * expected
-                }
-                _ => results[role],
-            };
-            let targets: Vec<f32> = (0..n_roles).map(target).collect();
-            played.examples.push(state, &targets, number);
-        }
+    let mut played = Played::default();
+    for unit in units {
+        played.rows.append(unit.rows);
+        played.targets.extend(unit.targets);
+        played.n_ended += unit.n_ended;
     }
     played
 }
 
+/// How a match went.
+#[derive(Default)]
 struct Record {
-    /// States after the opening, with what the search expected of each.
-    states: Vec<(Vec<u64>, Vec<f32>)>,
+    /// What was met after the opening.
+    steps: Vec<Step>,
+    /// The results, if it was played to its end.
     results: Option<Vec<f32>>,
 }
 
-fn one(
-    machine: &mut Scalar,
-    player: &mut impl Player,
-    settings: &Settings,
-    seed: u64,
-    stop: &dyn Fn() -> bool,
-) -> Record {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let initial = machine.compiled().initial().to_vec();
-    machine.jump(&initial);
-    player.begin();
-    let opening = random.random_range(0..=settings.opening);
-    let mut record = Record { states: Vec::new(), results: None };
-    let n_roles = machine.network().roles.len();
-    let (mut legal, mut joint) = (Vec::new(), Vec::new());
-    let limit = Limit { nodes: settings.nodes, stop };
-    for ply in 0..settings.plies {
-        if machine.terminal() || stop() {
-            break;
+struct Step {
+    /// A state of the sight's network.
+    state: Vec<u64>,
+    /// What each role could expect, if somebody had a choice.
+    expected: Option<Vec<f32>>,
+    /// Whether the move made was not the one that promised most.
+    by_chance: bool,
+}
+
+/// A match under way.
+struct Slot {
+    number: usize,
+    random: Pcg64Mcg,
+    opening: u32,
+    ply: u32,
+    state: Vec<u64>,
+}
+
+/// Matches that are played together.
+struct Together<'a> {
+    settings: &'a Settings,
+    fan: Fan,
+    opinion: Opinion,
+    sight: Arc<Sight>,
+    slots: Vec<Slot>,
+    records: Vec<Record>,
+}
+
+/// What is looked at in one state.
+struct Choice {
+    /// The first of its joint moves among all, and how many there are.
+    first: usize,
+    n: usize,
+    /// How many roles choose.
+    n_choosers: usize,
+}
+
+impl<'a> Together<'a> {
+    fn new(model: &'a Arc<Model>, settings: &'a Settings, matches: std::ops::Range<u32>) -> Together<'a> {
+        let compiled = &model.sight.lanes;
+        let initial = machine::lanes::Lanes::new(compiled.clone()).store(0);
+        let slot = |(place, number): (usize, u32)| {
+            let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
+            let mut random = Pcg64Mcg::seed_from_u64(seed);
+            let opening = random.random_range(0..=settings.opening);
+            Slot { number: place, random, opening, ply: 0, state: initial.to_vec() }
+        };
+        let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
+        let records = slots.iter().map(|_| Record::default()).collect();
+        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), sight: model.sight.clone(), slots, records }
+    }
+
+    fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
+        while !self.slots.is_empty() && !stop() {
+            self.step();
         }
-        joint.clear();
-        let mut expected = Vec::new();
-        for role in (0..n_roles as u32).map(RoleId) {
-            legal.clear();
-            machine.legal_moves(role, &mut legal);
-            // Their order depends on how the machine came here.
-            legal.sort_unstable();
-            let by_chance = ply < opening || random.random::<f64>() < settings.chance;
-            joint.push(match &legal[..] {
-                [] => return record,
-                [only] => *only,
-                several if by_chance => several[random.random_range(0..several.len())],
-                _ => {
-                    let answer = player.choose(machine.bits(), role, &limit);
-                    // Where several roles choose, each knows best what to expect itself.
-                    expected.resize(n_roles, f32::NAN);
-                    for (own, (expected, value)) in expected.iter_mut().zip(&answer.values).enumerate() {
-                        if expected.is_nan() || own == role.0 as usize {
-                            *expected = *value;
-                        }
-                    }
-                    answer.joint[role.0 as usize]
+        let (mut states, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
+        for record in &self.records {
+            let Some(results) = &record.results else { continue };
+            n_ended += 1;
+            // From the last position to the first: what was to be expected there.
+            let mut target = results.clone();
+            for step in record.steps.iter().rev() {
+                if let Some(expected) = &step.expected {
+                    let rest = if step.by_chance { 0.0 } else { self.settings.lambda };
+                    target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
                 }
-            });
+                states.push(&step.state[..]);
+                targets.extend_from_slice(&target);
+            }
         }
-        if ply >= opening {
-            record.states.push((machine.bits().to_vec(), expected));
+        Played { rows: self.sight.own_rows(&states), targets, n_ended }
+    }
+
+    /// One joint move in every match.
+    fn step(&mut self) {
+        let n_roles = self.fan.n_roles();
+        // Step 1. Matches that are over, and what may be done in the others.
+        let mut results = Vec::new();
+        let states: Vec<&[u64]> = self.slots.iter().map(|slot| &slot.state[..]).collect();
+        self.fan.look(&states, &mut results);
+        let mut joints: Vec<u32> = Vec::new();
+        let mut parents: Vec<usize> = Vec::new();
+        let mut choices: Vec<Option<Choice>> = Vec::new();
+        for (place, slot) in self.slots.iter_mut().enumerate() {
+            let results = &results[place * n_roles..(place + 1) * n_roles];
+            let legal = self.fan.legal(place);
+            let record = &mut self.records[slot.number];
+            if !results[0].is_nan() {
+                record.results = Some(results.to_vec());
+                choices.push(None);
+                continue;
+            }
+            if slot.ply >= self.settings.plies || legal.iter().any(Vec::is_empty) {
+                choices.push(None);
+                continue;
+            }
+            let first = parents.len();
+            let n_choosers = legal.iter().filter(|moves| moves.len() > 1).count();
+            if slot.ply < slot.opening {
+                joints.extend(legal.iter().map(|moves| moves[slot.random.random_range(0..moves.len())]));
+                parents.push(place);
+                choices.push(Some(Choice { first, n: 1, n_choosers: 0 }));
+                continue;
+            }
+            joint_moves(legal, JOINT, &mut slot.random, &mut joints);
+            parents.resize(joints.len() / n_roles, place);
+            choices.push(Some(Choice { first, n: parents.len() - first, n_choosers }));
         }
-        machine.make(&joint);
+        // Step 2. What follows, and what it is worth.
+        let (mut next, mut values) = (Vec::new(), Vec::new());
+        let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
+        self.fan.follow(steps, &mut next, &mut values);
+        let n_words = self.fan.n_words();
+        let is_looked_at = |at: usize| choices[parents[at]].as_ref().is_some_and(|choice| choice.n_choosers > 0);
+        let open: Vec<usize> =
+            (0..parents.len()).filter(|&at| values[at * n_roles].is_nan() && is_looked_at(at)).collect();
+        let states: Vec<&[u64]> = open.iter().map(|&at| &next[at * n_words..(at + 1) * n_words]).collect();
+        let mut judged = Vec::new();
+        self.opinion.values(&states, &mut judged);
+        for (&at, judged) in open.iter().zip(judged.chunks(n_roles)) {
+            values[at * n_roles..(at + 1) * n_roles].copy_from_slice(judged);
+        }
+        // Step 3. The choices.
+        for (slot, choice) in self.slots.iter_mut().zip(&choices) {
+            let Some(choice) = choice else { continue };
+            let own = choice.first..choice.first + choice.n;
+            let joints = &joints[own.start * n_roles..own.end * n_roles];
+            let values = &values[own.start * n_roles..own.end * n_roles];
+            let (chosen, expected, by_chance) = match choice.n_choosers {
+                0 => (0, None, false),
+                _ => decide(joints, values, n_roles, choice.n_choosers, self.settings.chance, &mut slot.random),
+            };
+            if slot.ply >= slot.opening {
+                let step = Step { state: slot.state.clone(), expected, by_chance };
+                self.records[slot.number].steps.push(step);
+            }
+            let at = choice.first + chosen;
+            slot.state.copy_from_slice(&next[at * n_words..(at + 1) * n_words]);
+            slot.ply += 1;
+        }
+        let mut choices = choices.iter();
+        self.slots.retain(|_| choices.next().expect("each has one").is_some());
     }
-    if machine.terminal() {
-        let goal = |role: u32| machine.goal(RoleId(role)).map(|goal| goal as f32 / 100.0);
-        record.results = (0..n_roles as u32).map(goal).collect();
+}
+
+/// The number of the joint move that is made, what each role may expect, and whether chance decided.
+fn decide(
+    joints: &[u32],
+    values: &[f32],
+    n_roles: usize,
+    n_choosers: usize,
+    chance: f64,
+    random: &mut impl Rng,
+) -> (usize, Option<Vec<f32>>, bool) {
+    let n = joints.len() / n_roles;
+    let of = |at: usize| &values[at * n_roles..(at + 1) * n_roles];
+    if n_choosers == 1 {
+        let chooser = (0..n_roles)
+            .find(|&role| (1..n).any(|at| joints[at * n_roles + role] != joints[role]))
+            .expect("one role chooses");
+        let first = random.random_range(0..n);
+        let order = (first..n).chain(0..first);
+        let best = order.reduce(|best, at| if of(at)[chooser] > of(best)[chooser] { at } else { best });
+        let best = best.expect("there is a move");
+        let by_chance = random.random::<f64>() < chance;
+        let made = if by_chance { random.random_range(0..n) } else { best };
+        return (made, Some(of(best).to_vec()), by_chance && made != best);
     }
-    record
+    let mixed = mix(joints, values, n_roles, ROUNDS);
+    let by_chance = random.random::<f64>() < chance;
+    if by_chance {
+        return (random.random_range(0..n), Some(mixed.values), true);
+    }
+    let mut left: f32 = random.random::<f32>() * mixed.parts.iter().sum::<f32>();
+    let drawn = mixed.parts.iter().position(|part| {
+        left -= part;
+        left < 0.0
+    });
+    (drawn.unwrap_or(0), Some(mixed.values), false)
 }

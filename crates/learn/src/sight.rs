@@ -35,7 +35,9 @@ pub struct Sight {
     /// What kind of game searches have before them.
     pub nature: Arc<Nature>,
     pub(crate) compiled: Arc<incremental::Compiled>,
-    bulk: Arc<bulk::Compiled>,
+    pub(crate) bulk: Arc<bulk::Compiled>,
+    /// The own network's machine for many states at once.
+    pub lanes: Arc<lanes::Compiled>,
 }
 
 /// Tables of patterns over the own network.
@@ -111,11 +113,13 @@ impl Sight {
     ) -> Result<Sight, String> {
         let compiled = compile(&game, &features, &Budget::default())?;
         let places = compiled.views.places();
+        let lanes = lanes::Compiled::new(compiled.views.network.clone());
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
             stages: stages.moved(&places),
             game_stages: stages.clone(),
-            nature: Arc::new(Nature::new(&lanes::Compiled::new(compiled.views.network.clone()), 1)),
+            nature: Arc::new(Nature::new(&lanes, 1)),
+            lanes,
             compiled: incremental::Compiled::new(&compiled.sums),
             bulk: Arc::new(bulk::Compiled::new(&compiled.sums)),
             views: compiled.views,
@@ -127,13 +131,17 @@ impl Sight {
     /// What is seen in many states of the game's own network.
     pub fn rows<'a>(&self, states: impl IntoIterator<Item = &'a [u64]>) -> Rows {
         let states: Vec<Vec<u64>> = states.into_iter().map(|state| self.views.state(state)).collect();
-        let views: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
+        self.own_rows(&states.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// What is seen in many states of the own network.
+    pub fn own_rows(&self, states: &[&[u64]]) -> Rows {
         let mut values = Vec::new();
-        bulk::Bulk::new(self.bulk.clone()).values(&views, &mut values);
+        bulk::Bulk::new(self.bulk.clone()).values(states, &mut values);
         let mut slots = Vec::new();
         if let (Some(patterns), Some(first)) = (&self.patterns, states.first()) {
             let mut at = patterns.indexer.start(first);
-            for state in &states {
+            for state in states {
                 patterns.indexer.go(&mut at, state);
                 for (index, &orbit) in patterns.indexer.indices(&at).iter().zip(&patterns.orbit_of) {
                     let canonical = &patterns.orbits[orbit as usize].canonical;
@@ -156,6 +164,15 @@ pub struct Rows {
     pub slots: Vec<u32>,
     /// For each state, the set of weights.
     pub sets: Vec<u16>,
+}
+
+impl Rows {
+    /// Adds other rows of the same sight.
+    pub fn append(&mut self, other: Rows) {
+        self.values.extend(other.values);
+        self.slots.extend(other.slots);
+        self.sets.extend(other.sets);
+    }
 }
 
 /// The patterns of a game's boards, over a network that has the game's fluents at these places.

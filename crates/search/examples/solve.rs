@@ -27,7 +27,8 @@ fn main() {
     println!("{:24} {:>6} {:>7} {:>10} {:>6} {:>8}  why", "game", "value", "proven", "nodes", "moves", "seconds");
     for game in games {
         let library = format!("games/{game}/rules.kif");
-        let bytes = std::fs::read(&library).or_else(|_| std::fs::read(&game)).expect("a game of the library, or a file");
+        let bytes =
+            std::fs::read(&library).or_else(|_| std::fs::read(&game)).expect("a game of the library, or a file");
         let program = gdl::read(&game, &bytes).program;
         let Ok(ground) = gdl::ground::ground(&program, &gdl::ground::Budget::default()) else {
             println!("{game:24} can't be grounded");
@@ -58,8 +59,7 @@ fn solve(name: &str, network: &Arc<Network>, nodes: u64, moves: bool) {
     );
     if moves {
         for joint in &answer.line {
-            let names: Vec<String> =
-                joint.iter().map(|&chosen| network.name(network.moves[chosen as usize])).collect();
+            let names: Vec<String> = joint.iter().map(|&chosen| network.name(network.moves[chosen as usize])).collect();
             println!("  {}", names.join("  "));
         }
     }

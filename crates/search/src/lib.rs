@@ -26,8 +26,10 @@
 //! ```
 
 pub mod alpha_beta;
+pub mod best_first;
 pub mod equilibrium;
 mod evaluate;
+mod fan;
 pub mod fuzzy;
 mod greedy;
 pub mod match_play;
@@ -42,7 +44,9 @@ mod testing;
 pub mod uct;
 
 pub use alpha_beta::AlphaBeta;
+pub use best_first::BestFirst;
 pub use evaluate::Evaluate;
+pub use fan::Fan;
 pub use fuzzy::Fuzzy;
 pub use greedy::Greedy;
 pub use nature::Nature;

@@ -112,7 +112,13 @@ impl Guides {
             Guide::Choice => u16::MAX - choices.min(u32::from(u16::MAX)) as u16,
             Guide::Need => u16::MAX - need,
             Guide::Novelty => class << 12 | (0xfff - need.min(0xfff)),
-            Guide::Goal => if goal.is_nan() { 0 } else { (goal.clamp(0.0, 1.0) * 1e4) as u16 },
+            Guide::Goal => {
+                if goal.is_nan() {
+                    0
+                } else {
+                    (goal.clamp(0.0, 1.0) * 1e4) as u16
+                }
+            }
             Guide::Many => n_legal,
             Guide::Few => u16::MAX - n_legal,
             Guide::Estimate => (estimate.clamp(0.0, 1.0) * 65_535.0) as u16,

@@ -105,11 +105,7 @@ impl Solo {
         let mut answer = Answer::default();
         let mut moves = Vec::new();
         self.expander.legal(&[state], &mut moves);
-        answer.stop = if self.is_solved() {
-            StopReason::Solved
-        } else {
-            self.run(state, limit, &mut answer.nodes)
-        };
+        answer.stop = if self.is_solved() { StopReason::Solved } else { self.run(state, limit, &mut answer.nodes) };
         let promising = || self.trees.first().and_then(Tree::promising);
         let chosen = match &self.best {
             Some(best) if best.value > self.range.0 => best.line[0],

@@ -74,10 +74,8 @@ impl Relaxed {
         /// Layers; what takes more counts as reached in the last one.
         const MAX_LAYERS: usize = 40;
         assert!(states.len() <= LANES, "there are as many lanes as states");
-        let twins: Vec<Vec<u64>> = states
-            .iter()
-            .map(|state| state.iter().copied().chain(state.iter().map(|word| !word)).collect())
-            .collect();
+        let twins: Vec<Vec<u64>> =
+            states.iter().map(|state| state.iter().copied().chain(state.iter().map(|word| !word)).collect()).collect();
         let views: Vec<&[u64]> = twins.iter().map(Vec::as_slice).collect();
         self.lanes.load_all(&views);
         let mut distances = vec![Distance::default(); states.len()];
@@ -305,4 +303,69 @@ impl Twins {
 /// The twin of a wire, given that of its gate.
 fn flip(twin: Twin, wire: Wire) -> Twin {
     if wire.is_inverted() { [twin[1], twin[0]] } else { twin }
+}
+
+#[cfg(test)]
+mod tests {
+    use machine::scalar::{self, Scalar};
+
+    use super::*;
+    use crate::player::Limit;
+    use crate::solo::{Settings, Solo};
+    use crate::testing::{network, of_rules};
+
+    /// On the way to a solution the goal is always within reach, and at its end it is there.
+    #[test]
+    fn what_can_be_reached_is_not_dead() {
+        for game in ["peg", "eight-puzzle", "sokoban-mini", "hanoi", "sudoku-4x4", "knights-tour-5x5", "incredible"] {
+            let network = network(game);
+            let lasting = vec![!0u64; network.fluents.len().div_ceil(64)];
+            let mut relaxed = Relaxed::new(&network, 100, &lasting).expect("it is small");
+            let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+            let line = Solo::new(&Compiled::new(network), Settings::default(), 1)
+                .search(machine.bits(), &Limit::nodes(1_000_000))
+                .line;
+            let mut states = vec![machine.bits().to_vec()];
+            for joint in &line {
+                machine.make(joint);
+                states.push(machine.bits().to_vec());
+            }
+            let views: Vec<&[u64]> = states.iter().map(Vec::as_slice).collect();
+            let distances = relaxed.distances(&views);
+            assert!(distances.iter().all(|distance| !distance.dead), "{game}");
+            assert_eq!(distances[line.len()].sum, 0, "{game}");
+            assert!(distances[0].sum > 0, "{game}");
+        }
+    }
+
+    /// A key on one side of a door that locks behind the walker: once past it, the goal is out of reach. The distance is the
+    /// number of moves.
+    #[test]
+    fn distances_and_dead_ends() {
+        let rules = b"(role me) (init (at 2)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
+            (<= (legal me down) (true (at ?x)) (succ ?y ?x) (not (true locked)))
+            (<= (legal me up) (true (at ?x)) (succ ?x ?y))
+            (<= (next (at ?y)) (does me down) (true (at ?x)) (succ ?y ?x))
+            (<= (next (at ?y)) (does me up) (true (at ?x)) (succ ?x ?y))
+            (<= (next locked) (true locked)) (<= (next locked) (does me up) (true (at 3)))
+            (<= (next key) (true key)) (<= (next key) (does me down) (true (at 1)))
+            (<= terminal (true (at 5)))
+            (<= (goal me 100) (true key)) (<= (goal me 0) (not (true key)))";
+        let network = of_rules(rules);
+        let lasting = vec![!0u64; network.fluents.len().div_ceil(64)];
+        let mut relaxed = Relaxed::new(&network, 100, &lasting).expect("it is small");
+        let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+        let chosen = |name: &str| {
+            (0..2u32).find(|&chosen| network.name(network.moves[chosen as usize]) == name).expect("it is a move")
+        };
+        let first = relaxed.distances(&[machine.bits()])[0];
+        assert!(!first.dead && first.sum > 0, "{first:?}");
+        machine.make(&[chosen("down")]);
+        let nearer = relaxed.distances(&[machine.bits()])[0];
+        assert!(!nearer.dead, "{nearer:?}");
+        machine.unmake();
+        machine.make(&[chosen("up")]);
+        machine.make(&[chosen("up")]);
+        assert!(relaxed.distances(&[machine.bits()])[0].dead);
+    }
 }

@@ -57,8 +57,9 @@ mod tests {
     #[test]
     fn states_come_back() {
         for n_words in [1, 3, LISTED, 50] {
-            let states: Vec<Vec<u64>> =
-                (0..9).map(|row| (0..n_words as u64).map(|word| (row * 7 + word * 13) << (word % 60)).collect()).collect();
+            let states: Vec<Vec<u64>> = (0..9)
+                .map(|row| (0..n_words as u64).map(|word| (row * 7 + word * 13) << (word % 60)).collect())
+                .collect();
             let mut kept = States::new(n_words);
             states.iter().for_each(|state| kept.push(state));
             assert!((0..9).all(|row| kept.get(row as u32) == states[row]));

@@ -93,14 +93,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// A tree with a first state. `width` is the greatest number of states taken from a depth at once.
-    pub(super) fn new(
-        state: &[u64],
-        mask: &[u64],
-        hurried: bool,
-        max_depth: u32,
-        width: usize,
-        seed: u64,
-    ) -> Tree {
+    pub(super) fn new(state: &[u64], mask: &[u64], hurried: bool, max_depth: u32, width: usize, seed: u64) -> Tree {
         let mut tree = Tree {
             nodes: Vec::new(),
             states: States::new(state.len()),
@@ -165,6 +158,8 @@ impl Tree {
             self.root = node;
             self.complete = false;
             self.finished = false;
+            let steps = std::mem::take(&mut self.steps);
+            self.steps = steps.into_iter().filter(|step| self.is_alive(step.0)).collect();
         }
         true
     }
@@ -172,16 +167,19 @@ impl Tree {
     /// The first move on the way to the most promising state that is open; `None` if there is none.
     pub(super) fn promising(&self) -> Option<u32> {
         let own = GUIDES.iter().position(|&guide| guide == Guide::Need)?;
-        let open = self.queues.iter().filter_map(|queues| {
-            let entries = queues[own].iter().filter(|&&entry| {
-                let node = entry as u32;
-                self.nodes[node as usize].open && node != self.root && self.is_alive(node)
-            });
-            entries.copied().max_by_key(|entry| entry >> 48)
-        });
+        let mut best: Option<u64> = None;
         // The least deep of the best.
-        let best = open.reduce(|best, other| if other >> 48 > best >> 48 { other } else { best })? as u32;
-        self.line(best).first().copied()
+        for &entry in self.queues.iter().flat_map(|queues| queues[own].iter()) {
+            let node = entry as u32;
+            if best.is_none_or(|best| entry >> 48 > best >> 48)
+                && self.nodes[node as usize].open
+                && node != self.root
+                && self.is_alive(node)
+            {
+                best = Some(entry);
+            }
+        }
+        self.line(best? as u32).first().copied()
     }
 
     /// Looks at up to `max` more states; less where it pays to stop. `least` is the result that is known already.
@@ -328,7 +326,8 @@ impl Tree {
         self.cycle += 1;
         let telling = |guide: &usize| self.spans[*guide].0 < self.spans[*guide].1;
         let round_robin = || (0..GUIDES.len()).map(|step| (self.last + step + 1) % GUIDES.len()).find(telling);
-        let by_merit = |one: &usize, other: &usize| self.merits[*one].total_cmp(&self.merits[*other]).then(other.cmp(one));
+        let by_merit =
+            |one: &usize, other: &usize| self.merits[*one].total_cmp(&self.merits[*other]).then(other.cmp(one));
         let best = || (0..GUIDES.len()).filter(telling).max_by(by_merit);
         if self.cycle % 2 == 0 {
             self.guide = best().unwrap_or(0);

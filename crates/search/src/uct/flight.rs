@@ -24,6 +24,8 @@ pub(super) struct Flight<'a> {
     step: u32,
     /// For each lane and role, a result.
     results: Vec<f32>,
+    /// What an evaluation says.
+    values: Vec<f32>,
     /// For one role alone: each step's moves.
     record: Option<Record>,
     pub(super) n_playouts: u64,
@@ -43,7 +45,8 @@ impl<'a> Flight<'a> {
             left_at: vec![0; LANES],
             step: 0,
             results: vec![0.0; LANES * n_roles],
-            record: (n_roles == 1).then(|| Record::new(n_moves, uct.settings.cap as usize)),
+            values: Vec::new(),
+            record: (n_roles == 1 && uct.evaluation.is_none()).then(|| Record::new(n_moves, uct.settings.cap as usize)),
             n_playouts: 0,
             n_states: 0,
             uct,
@@ -128,19 +131,23 @@ impl<'a> Flight<'a> {
             self.judge(over);
         }
         // Step 1. States that were just met become nodes.
+        let mut back = over;
         if !self.fresh.is_zero() {
             self.expand(terminal);
+            if self.uct.evaluation.is_some() {
+                back = back | self.fresh;
+            }
             self.playing = self.playing | self.fresh;
             self.fresh = Vector::ZERO;
         }
         // Step 2. Playouts come back.
-        if !over.is_zero() {
-            self.come_back(over);
+        if !back.is_zero() {
+            self.come_back(back);
         }
         // Step 3. Moves by chance; given ones for lanes that leave the tree.
         let n_roles = self.uct.rule.range.len();
         let mut stuck = Vector::ZERO;
-        for role in 0..n_roles as u32 {
+        for role in (0..n_roles as u32).filter(|_| !self.playing.is_zero()) {
             stuck = stuck | self.uct.lanes.choose(&mut self.uct.random, RoleId(role));
         }
         stuck = stuck & self.playing;
@@ -191,8 +198,17 @@ impl<'a> Flight<'a> {
                 }
             }
         }
-        // Step 2. The nodes.
         let n_roles = self.uct.rule.range.len();
+        if let Some(evaluation) = &mut self.uct.evaluation {
+            let of = |lane: usize| usize::from(place[lane]) * n_words..(usize::from(place[lane]) + 1) * n_words;
+            let open_states: Vec<&[u64]> = open.lanes().map(|lane| &states[of(lane)]).collect();
+            self.values.clear();
+            evaluation.values(&open_states, &mut self.values);
+            for (lane, values) in open.lanes().zip(self.values.chunks(n_roles)) {
+                self.results[lane * n_roles..(lane + 1) * n_roles].copy_from_slice(values);
+            }
+        }
+        // Step 2. The nodes.
         for lane in self.fresh.lanes() {
             let path = &mut self.paths[lane];
             self.left_at[lane] = self.step;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use machine::RoleId;
 use machine::lanes::{Compiled, LANES, Lanes, Random};
 
+use crate::evaluate::Evaluate;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
 use flight::Flight;
 use tree::{NONE, Rule, Tree};
@@ -67,6 +68,8 @@ pub struct Uct {
     tree: Tree,
     /// For one role alone: the best match met from the current state on.
     best: Option<Best>,
+    /// What says what a new state is worth, instead of a playout.
+    evaluation: Option<Box<dyn Evaluate>>,
 }
 
 /// A way to play on, for one role.
@@ -90,7 +93,15 @@ impl Uct {
         let exploration = range.iter().map(|range| settings.exploration * width(range)).collect();
         let tree = Tree::new(n_roles, network.fluents.len().div_ceil(64));
         let rule = Rule { exploration, range, first: settings.first };
-        Uct { lanes, random: Random::new(seed), turn: seed, settings, least_width, rule, tree, best: None }
+        let random = Random::new(seed);
+        Uct { lanes, random, turn: seed, settings, least_width, rule, tree, best: None, evaluation: None }
+    }
+
+    /// The same player, but what a new state is worth is what this says instead of what a playout comes to.
+    pub fn judging_by(mut self, evaluation: Box<dyn Evaluate>) -> Uct {
+        self.evaluation = Some(evaluation);
+        self.least_width = self.settings.width.0;
+        self
     }
 
     /// Searches from a state and says what it found. What is known of the state from earlier searches is used.

@@ -1,0 +1,146 @@
+//! Weights that follow a stream of positions: each is seen once, and each weight finds its own pace.
+//!
+//! The step of a position is `rate * error / (sum of squares of what is seen)` for every weight, so that it changes the expected
+//! result by the same part of the error however much is seen. A weight whose corrections mostly agree takes it in full; one
+//! whose corrections cancel out takes little of it (*temporal coherence*, Beal and Smith 1999).
+
+use std::sync::Arc;
+
+use crate::model::{Model, Sum, Weights};
+use crate::sight::{Rows, Sight};
+
+/// Weights that are being learned, for each role that has any.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Stream {
+    /// What each feature's value is divided by.
+    scales: Vec<f32>,
+    roles: Vec<Role>,
+}
+
+/// The weights of one role: for each set a bias, the features' and the slots', in this order.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Role {
+    n_sets: usize,
+    weights: Vec<f32>,
+    /// All corrections of each weight added up, and their sizes added up.
+    net: Vec<f32>,
+    size: Vec<f32>,
+}
+
+impl Stream {
+    /// Begins with the weights of a model. The rows say how much features vary.
+    pub fn new(model: &Model, rows: &Rows) -> Stream {
+        let n_features = model.sight.features.len();
+        let mut squares = vec![0.0f64; n_features];
+        let n_rows = rows.sets.len().max(1);
+        for values in rows.values.chunks(n_features.max(1)) {
+            squares.iter_mut().zip(values).for_each(|(sum, &value)| *sum += f64::from(value).powi(2));
+        }
+        // A feature counts about as much as a slot that is seen in one state of ten.
+        let scales: Vec<f32> = squares.iter().map(|sum| ((10.0 * sum / n_rows as f64).sqrt() as f32).max(1.0)).collect();
+        let role = |own: &Weights| {
+            let mut weights = Vec::new();
+            for ((bias, features), slots) in own.bias.iter().zip(&own.features).zip(&own.slots) {
+                weights.push(*bias);
+                weights.extend(features.iter().zip(&scales).map(|(weight, scale)| weight * scale));
+                weights.extend_from_slice(slots);
+            }
+            Role { n_sets: own.bias.len(), net: vec![0.0; weights.len()], size: vec![0.0; weights.len()], weights }
+        };
+        Stream { roles: model.weights.iter().map(role).collect(), scales }
+    }
+
+    /// Whether it has as many weights as a model.
+    pub fn fits(&self, model: &Model) -> bool {
+        let n_weights = |own: &Weights| own.bias.len() * (1 + self.scales.len()) + own.slots.iter().map(Vec::len).sum::<usize>();
+        let fits = |(role, own): (&Role, &Weights)| {
+            role.n_sets == own.bias.len()
+                && [role.weights.len(), role.net.len(), role.size.len()] == [n_weights(own); 3]
+        };
+        self.scales.len() == model.sight.features.len()
+            && self.roles.len() == model.weights.len()
+            && self.roles.iter().zip(&model.weights).all(fits)
+    }
+
+    /// Learns from positions in the order that is given; each has a target for each role of the game. Returns for each role with
+    /// weights the mean loss before learning, in nats.
+    pub fn learn(&mut self, rows: &Rows, targets: &[f32], order: &[u32], rate: f32) -> Vec<f64> {
+        let n_features = self.scales.len();
+        let n_rows = rows.sets.len().max(1);
+        let (n_instances, n_roles) = (rows.slots.len() / n_rows, targets.len() / n_rows);
+        let scales = &self.scales;
+        let learn_role = &|number: usize, role: &mut Role| -> f64 {
+            let n_columns = role.weights.len() / role.n_sets.max(1);
+            let mut seen = vec![0.0f32; 1 + n_features];
+            let mut loss = 0.0;
+            for &row in order {
+                let row = row as usize;
+                let first = usize::from(rows.sets[row]) * n_columns;
+                // Step 1. What is seen, and what is expected.
+                seen[0] = 1.0;
+                let values = &rows.values[row * n_features..(row + 1) * n_features];
+                for ((seen, &value), scale) in seen[1..].iter_mut().zip(values).zip(scales) {
+                    *seen = value as f32 / scale;
+                }
+                let weights = &role.weights[first..first + n_columns];
+                let mut sum: f32 = seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum();
+                let mut squares: f32 = seen.iter().map(|seen| seen * seen).sum();
+                let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
+                let slots = || slots.iter().filter(|&&slot| slot != u32::MAX).map(|&slot| slot as usize + 1 + n_features);
+                for slot in slots() {
+                    sum += weights[slot];
+                    squares += 1.0;
+                }
+                let target = targets[row * n_roles + number];
+                let expected = 1.0 / (1.0 + (-sum).exp());
+                let error = target - expected;
+                let sure = expected.clamp(1e-6, 1.0 - 1e-6);
+                loss -= f64::from(target * sure.ln() + (1.0 - target) * (1.0 - sure).ln());
+                // Step 2. Corrections.
+                let step = rate * error / squares;
+                let weights = &mut role.weights[first..first + n_columns];
+                let net = &mut role.net[first..first + n_columns];
+                let size = &mut role.size[first..first + n_columns];
+                for (column, seen) in seen.iter().enumerate() {
+                    let by = error * seen;
+                    let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
+                    weights[column] += step * seen * pace;
+                    net[column] += by;
+                    size[column] += by.abs();
+                }
+                for column in slots() {
+                    let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
+                    weights[column] += step * pace;
+                    net[column] += error;
+                    size[column] += error.abs();
+                }
+            }
+            loss / order.len().max(1) as f64
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = self
+                .roles
+                .iter_mut()
+                .enumerate()
+                .map(|(number, role)| scope.spawn(move || learn_role(number, role)))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().expect("learning does not panic")).collect()
+        })
+    }
+
+    /// The weights as a model.
+    pub fn model(&self, sight: &Arc<Sight>, sum: Sum) -> Model {
+        let n_features = self.scales.len();
+        let weights = |role: &Role| {
+            let mut own = Weights::default();
+            for set in role.weights.chunks(role.weights.len() / role.n_sets) {
+                own.bias.push(set[0]);
+                let features = set[1..=n_features].iter().zip(&self.scales);
+                own.features.push(features.map(|(weight, scale)| weight / scale).collect());
+                own.slots.push(set[1 + n_features..].to_vec());
+            }
+            own
+        };
+        Model::new(sight.clone(), self.roles.iter().map(weights).collect(), sum)
+    }
+}

@@ -1,0 +1,229 @@
+//! Best-first search with an evaluation: always on where most is promised, with some doubt about what was looked at seldom.
+//!
+//! A state is *opened* by judging all that follows from it, and what the best move leads to is taken up to the root (best-first
+//! minimax, Korf and Chickering 1996; for any number of roles each role that chooses takes what is best for itself). Which state is
+//! opened next is decided from the root on by what the moves promise, the best line and the mean of all lines together, and by
+//! a bonus for those that were looked at seldom (upper confidence bounds). Several states are opened at once: what they lead
+//! to is judged together on the lane machine, which is many times as fast as one after another. Results that are exact are
+//! passed up as far as they decide. The part of the tree that is still of use is kept from move to move.
+//!
+//! For states in which one role chooses; [`crate::Uct`] is for moves at the same time.
+
+mod tree;
+
+use std::sync::Arc;
+
+use machine::RoleId;
+use machine::lanes::{Compiled, LANES};
+
+use crate::evaluate::Evaluate;
+use crate::fan::Fan;
+use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
+use tree::{NONE, Rule, Tree};
+
+/// What can be chosen.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How much moves that were looked at seldom are preferred, for results from 0 to 1.
+    pub doubt: f32,
+    /// How much the best line counts in what a move promises, against the mean of all lines; from 0 to 1.
+    pub best: f32,
+    /// How much less a move is held to promise while states below are being opened.
+    pub held: f32,
+    /// The most states that are opened at once.
+    pub width: usize,
+    /// One more state is opened at once for so many that have been opened.
+    pub share: usize,
+    /// Bytes that the tree may take; then it grows no more.
+    pub bytes: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { doubt: 0.2, best: 0.5, held: 0.3, width: 64, share: 4, bytes: 1 << 29 }
+    }
+}
+
+/// A player by best-first search.
+pub struct BestFirst {
+    fan: Fan,
+    evaluation: Box<dyn Evaluate>,
+    settings: Settings,
+    rule: Rule,
+    least: Vec<f32>,
+    turn: u64,
+    tree: Tree,
+}
+
+impl BestFirst {
+    /// A player that judges by an evaluation. The seed decides between equal moves.
+    pub fn new(compiled: Arc<Compiled>, evaluation: Box<dyn Evaluate>, settings: Settings, seed: u64) -> BestFirst {
+        let fan = Fan::new(compiled);
+        let range = crate::nature::ranges(fan.network());
+        let width = |&(least, most): &(f32, f32)| if most > least { most - least } else { 1.0 };
+        let rule = Rule {
+            doubt: range.iter().map(|range| settings.doubt * width(range)).collect(),
+            held: settings.held,
+            best: settings.best,
+            most: range.iter().map(|range| range.1).collect(),
+        };
+        let least = range.iter().map(|range| range.0).collect();
+        let tree = Tree::new(fan.n_roles(), fan.n_words());
+        BestFirst { fan, evaluation, settings, rule, least, turn: seed, tree }
+    }
+
+    /// Searches from a state and says what it found.
+    pub fn search(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
+        /// How many joint moves may have been made since the last search.
+        const MAX_STEPS: usize = 4;
+        match self.tree.find(state, MAX_STEPS) {
+            Some(0) => {}
+            Some(node) => self.tree = self.tree.below(node),
+            None => {
+                self.tree = Tree::new(self.fan.n_roles(), self.fan.n_words());
+                let unknown = vec![0.5; self.fan.n_roles()];
+                self.tree.add(NONE, state, &vec![0; self.fan.n_roles()], &unknown, false);
+            }
+        }
+        let mut answer = Answer::default();
+        answer.stop = loop {
+            if self.tree.nodes[0].exact && self.tree.nodes[0].n_children > 0 {
+                break StopReason::Solved;
+            }
+            if answer.nodes >= limit.nodes {
+                break StopReason::Nodes;
+            }
+            if (limit.stop)() {
+                break StopReason::Stopped;
+            }
+            if self.tree.nodes[0].n_children > 0 && self.tree.bytes() >= self.settings.bytes {
+                break StopReason::Depth;
+            }
+            answer.nodes += self.open_some(limit.nodes - answer.nodes);
+        };
+        self.report(role, &mut answer);
+        answer
+    }
+
+    /// Opens some states at once; returns how many states were judged.
+    fn open_some(&mut self, n_most: u64) -> u64 {
+        let n_roles = self.fan.n_roles();
+        // Step 1. Which.
+        let n_open = self.tree.nodes[0].n as usize;
+        let each = (self.tree.nodes.len() / (n_open + 1)).max(1);
+        let room = (LANES / each).max(1).min((n_most as usize).div_ceil(each));
+        let width = (1 + n_open / self.settings.share).min(self.settings.width).min(room);
+        let mut leaves: Vec<u32> = Vec::new();
+        let mut n_met = 0;
+        while leaves.len() < width && n_met < 4 {
+            match self.tree.descend(&self.rule, &mut self.turn) {
+                Some(leaf) => leaves.push(leaf),
+                None => n_met += 1,
+            }
+        }
+        // Step 2. What follows from them.
+        let states: Vec<&[u64]> = leaves.iter().map(|&leaf| self.tree.state(leaf)).collect();
+        let mut results = Vec::new();
+        self.fan.look(&states, &mut results);
+        let (mut parents, mut joints, mut choosers) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, _) in leaves.iter().enumerate() {
+            let legal = self.fan.legal(place);
+            let mut chooser = NONE;
+            if legal.iter().all(|moves| !moves.is_empty()) {
+                let product: usize = legal.iter().map(Vec::len).product();
+                chooser = (0..n_roles).find(|&role| legal[role].len() > 1).map_or(NONE, |role| role as u32);
+                for number in 0..product {
+                    let mut rest = number;
+                    for moves in legal {
+                        joints.push(moves[rest % moves.len()]);
+                        rest /= moves.len();
+                    }
+                    parents.push(place);
+                }
+            }
+            choosers.push(chooser);
+        }
+        let (mut next, mut values) = (Vec::new(), Vec::new());
+        let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (states[place], joint));
+        self.fan.follow(steps, &mut next, &mut values);
+        // Step 3. What that is worth.
+        let n_words = self.fan.n_words();
+        let open: Vec<usize> = (0..parents.len()).filter(|&at| values[at * n_roles].is_nan()).collect();
+        let states: Vec<&[u64]> = open.iter().map(|&at| &next[at * n_words..(at + 1) * n_words]).collect();
+        let mut judged = Vec::new();
+        self.evaluation.values(&states, &mut judged);
+        let mut is_open = vec![false; parents.len()];
+        for (&at, judged) in open.iter().zip(judged.chunks(n_roles)) {
+            is_open[at] = true;
+            // Certainty is for results.
+            for (value, judged) in values[at * n_roles..].iter_mut().zip(judged) {
+                *value = judged.clamp(0.001, 0.999);
+            }
+        }
+        // Step 4. Into the tree.
+        let mut at = 0;
+        for (place, &leaf) in leaves.iter().enumerate() {
+            let first = self.tree.nodes.len() as u32;
+            let from = at;
+            while at < parents.len() && parents[at] == place {
+                self.tree.add(
+                    leaf,
+                    &next[at * n_words..(at + 1) * n_words],
+                    &joints[at * n_roles..(at + 1) * n_roles],
+                    &values[at * n_roles..(at + 1) * n_roles],
+                    !is_open[at],
+                );
+                at += 1;
+            }
+            let node = &mut self.tree.nodes[leaf as usize];
+            if at > from {
+                (node.first, node.n_children, node.chooser) = (first, (at - from) as u32, choosers[place]);
+            } else {
+                // Nobody can move: nothing more comes of it.
+                node.exact = true;
+            }
+            self.tree.back_up(leaf, &self.rule);
+        }
+        parents.len().max(1) as u64
+    }
+
+    fn report(&self, role: RoleId, answer: &mut Answer) {
+        let tree = &self.tree;
+        let n_roles = self.fan.n_roles();
+        answer.values = tree.values(0).to_vec();
+        answer.proven = tree.nodes[0].exact;
+        answer.moves = vec![Vec::new(); n_roles];
+        let own = role.0 as usize;
+        let mut order: Vec<u32> = tree.children(0).collect();
+        let rank = |&child: &u32| tree.rank(child, own, &self.rule, self.least[own]);
+        order.sort_by(|one, other| {
+            let (one, other) = (rank(one), rank(other));
+            other.0.cmp(&one.0).then(other.1.cmp(&one.1)).then(other.2.total_cmp(&one.2))
+        });
+        let report = |&child: &u32| MoveReport {
+            chosen: tree.joint(child)[own],
+            visits: u64::from(tree.nodes[child as usize].n),
+            value: tree.values(child)[own],
+            proven: tree.nodes[child as usize].exact,
+        };
+        answer.moves[own] = order.iter().map(report).collect();
+        let Some(&best) = order.first() else { return };
+        answer.joint = tree.joint(best).to_vec();
+        let mut node = Some(best);
+        while let Some(at) = node {
+            answer.line.push(tree.joint(at).to_vec());
+            node = tree.expected_child(at);
+        }
+        answer.depth = answer.line.len() as u32;
+    }
+}
+
+impl Player for BestFirst {
+    fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
+        self.search(state, role, limit)
+    }
+
+    fn begin(&mut self) {
+        self.tree = Tree::new(self.fan.n_roles(), self.fan.n_words());
+    }
+}

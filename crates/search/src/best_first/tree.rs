@@ -1,0 +1,247 @@
+//! The tree of a best-first search: states with what is expected of them.
+
+/// No node, or no role.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A state that has been judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) parent: u32,
+    /// The states that follow, one for each move; they stand together. None until the state is opened.
+    pub(super) first: u32,
+    pub(super) n_children: u32,
+    /// The role that chooses here, if one does; known once the state is opened.
+    pub(super) chooser: u32,
+    /// States opened here and below.
+    pub(super) n: u32,
+    /// States that are being opened here and below.
+    pub(super) pending: u32,
+    /// Whether what is expected is exact.
+    pub(super) exact: bool,
+}
+
+/// The tree. Node 0 is its root.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    pub(super) n_roles: usize,
+    pub(super) n_words: usize,
+    pub(super) nodes: Vec<Node>,
+    states: Vec<u64>,
+    /// For each node and role: what is expected if all play on as well as is known.
+    values: Vec<f32>,
+    /// The same for the mean of all that was judged below.
+    sums: Vec<f32>,
+    /// For each node, the joint move that leads there.
+    joints: Vec<u32>,
+}
+
+/// How moves are chosen in the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    /// For each role, how much is added for what was looked at seldom.
+    pub(super) doubt: Vec<f32>,
+    /// How much less a move is held to promise if all that was looked at below is being opened.
+    pub(super) held: f32,
+    /// How much the best line counts, against the mean of all lines.
+    pub(super) best: f32,
+    /// For each role, its greatest result.
+    pub(super) most: Vec<f32>,
+}
+
+impl Tree {
+    pub(super) fn new(n_roles: usize, n_words: usize) -> Tree {
+        Tree { n_roles, n_words, ..Tree::default() }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.nodes.len() * (size_of::<Node>() + 8 * self.n_words + 12 * self.n_roles)
+    }
+
+    pub(super) fn state(&self, node: u32) -> &[u64] {
+        &self.states[node as usize * self.n_words..(node as usize + 1) * self.n_words]
+    }
+
+    pub(super) fn values(&self, node: u32) -> &[f32] {
+        &self.values[node as usize * self.n_roles..(node as usize + 1) * self.n_roles]
+    }
+
+    pub(super) fn joint(&self, node: u32) -> &[u32] {
+        &self.joints[node as usize * self.n_roles..(node as usize + 1) * self.n_roles]
+    }
+
+    pub(super) fn mean(&self, node: u32, role: usize) -> f32 {
+        self.sums[node as usize * self.n_roles + role] / (self.nodes[node as usize].n + 1) as f32
+    }
+
+    pub(super) fn children(&self, node: u32) -> std::ops::Range<u32> {
+        let node = &self.nodes[node as usize];
+        node.first..node.first + node.n_children
+    }
+
+    pub(super) fn add(&mut self, parent: u32, state: &[u64], joint: &[u32], values: &[f32], exact: bool) -> u32 {
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node { parent, first: NONE, n_children: 0, chooser: NONE, n: 0, pending: 0, exact });
+        self.states.extend_from_slice(state);
+        self.joints.extend_from_slice(joint);
+        self.values.extend_from_slice(values);
+        self.sums.extend_from_slice(values);
+        node
+    }
+
+    /// A state to open: from the root, always on by the move that promises most. Counts it as being opened all the way. `None` if that
+    /// state is being opened already.
+    pub(super) fn descend(&mut self, rule: &Rule, turn: &mut u64) -> Option<u32> {
+        let mut node = 0;
+        while self.nodes[node as usize].n_children > 0 {
+            node = self.choose(node, rule, turn);
+        }
+        if self.nodes[node as usize].pending > 0 {
+            return None;
+        }
+        let mut up = node;
+        while up != NONE {
+            self.nodes[up as usize].pending += 1;
+            up = self.nodes[up as usize].parent;
+        }
+        Some(node)
+    }
+
+    /// The child to look at next.
+    fn choose(&self, node: u32, rule: &Rule, turn: &mut u64) -> u32 {
+        let parent = &self.nodes[node as usize];
+        if parent.n_children == 1 {
+            return parent.first;
+        }
+        let role = parent.chooser as usize;
+        let bonus = rule.doubt[role] * ((parent.n + parent.pending + 1) as f32).ln().sqrt();
+        *turn = turn.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let offset = ((*turn >> 33) * u64::from(parent.n_children)) >> 31;
+        let (mut best, mut best_score) = (NONE, f32::NEG_INFINITY);
+        for place in 0..parent.n_children {
+            let child = parent.first + (place + offset as u32) % parent.n_children;
+            let entry = &self.nodes[child as usize];
+            if entry.exact {
+                continue;
+            }
+            let tried = (entry.n + entry.pending + 1) as f32;
+            let value = rule.best * self.values(child)[role] + (1.0 - rule.best) * self.mean(child, role);
+            // What is being opened is held to promise less, so that others are opened beside it.
+            let score = value + bonus / tried.sqrt() - rule.held * entry.pending as f32 / tried;
+            if score > best_score {
+                (best, best_score) = (child, score);
+            }
+        }
+        // Where everything is exact, so is the state itself, and nobody comes here.
+        if best == NONE { parent.first } else { best }
+    }
+
+    /// Takes what was found out about a node's children up to the root.
+    pub(super) fn back_up(&mut self, node: u32, rule: &Rule) {
+        let mut at = node;
+        let mut mean = [0.0f32; 16];
+        let n_roles = self.n_roles.min(mean.len());
+        let mut first = true;
+        while at != NONE {
+            if !self.nodes[at as usize].exact {
+                self.settle(at, rule);
+            }
+            if first {
+                mean[..n_roles].copy_from_slice(&self.values(at)[..n_roles]);
+                first = false;
+            }
+            let sums = &mut self.sums[at as usize * self.n_roles..][..n_roles];
+            sums.iter_mut().zip(&mean).for_each(|(sum, value)| *sum += value);
+            let entry = &mut self.nodes[at as usize];
+            entry.n += 1;
+            entry.pending = entry.pending.saturating_sub(1);
+            at = entry.parent;
+        }
+    }
+
+    /// What is expected of a node by its children: what the best of them promises to the role that chooses. Exact if nothing can
+    /// be better, or all is exact.
+    fn settle(&mut self, node: u32, rule: &Rule) {
+        let Some((best, all)) = self.best_child(node) else { return };
+        let exact = self.nodes[best as usize].exact;
+        let chooser = self.nodes[node as usize].chooser;
+        let is_most = chooser != NONE && self.values(best)[chooser as usize] >= rule.most[chooser as usize];
+        let (from, to) = (best as usize * self.n_roles, node as usize * self.n_roles);
+        self.values.copy_within(from..from + self.n_roles, to);
+        self.nodes[node as usize].exact = exact && (all || is_most);
+    }
+
+    /// The child that promises most to the role that chooses, and whether all are exact.
+    fn best_child(&self, node: u32) -> Option<(u32, bool)> {
+        let entry = &self.nodes[node as usize];
+        let mut children = self.children(node);
+        let first = children.next()?;
+        if entry.chooser == NONE {
+            return Some((first, self.nodes[first as usize].exact));
+        }
+        let role = entry.chooser as usize;
+        let (mut best, mut all) = (first, self.nodes[first as usize].exact);
+        for child in children {
+            let exact = self.nodes[child as usize].exact;
+            all &= exact;
+            let (one, other) = (self.values(child)[role], self.values(best)[role]);
+            if one > other || one == other && exact && !self.nodes[best as usize].exact {
+                best = child;
+            }
+        }
+        Some((best, all))
+    }
+
+    /// How good a child is as an answer: proven wins first, proven losses last, else the one that was looked at most.
+    pub(super) fn rank(&self, child: u32, role: usize, rule: &Rule, least: f32) -> (u8, u32, f32) {
+        let entry = &self.nodes[child as usize];
+        let value = self.values(child)[role];
+        match entry.exact {
+            true if value >= rule.most[role] => (2, u32::MAX - entry.n, value),
+            true if value <= least => (0, entry.n, value),
+            _ => (1, entry.n, value),
+        }
+    }
+
+    /// The child of the root's line.
+    pub(super) fn expected_child(&self, node: u32) -> Option<u32> {
+        self.best_child(node).map(|(child, _)| child)
+    }
+
+    /// The node of a state at most `depth` joint moves below the root.
+    pub(super) fn find(&self, state: &[u64], depth: usize) -> Option<u32> {
+        let mut level = if self.nodes.is_empty() { vec![] } else { vec![0] };
+        for _ in 0..=depth {
+            if let Some(&node) = level.iter().find(|&&node| self.state(node) == state) {
+                return Some(node);
+            }
+            level = level.iter().flat_map(|&node| self.children(node)).collect();
+        }
+        None
+    }
+
+    /// The part of the tree below a node, as a tree of its own.
+    pub(super) fn below(&self, root: u32) -> Tree {
+        let mut tree = Tree::new(self.n_roles, self.n_words);
+        let mut waiting = vec![root];
+        let roles = |node: u32| node as usize * self.n_roles..(node as usize + 1) * self.n_roles;
+        tree.add(NONE, self.state(root), self.joint(root), self.values(root), false);
+        let mut next = 0;
+        while next < waiting.len() {
+            let old = waiting[next];
+            let entry = self.nodes[old as usize];
+            let copy = next as u32;
+            let first = tree.nodes.len() as u32;
+            for child in self.children(old) {
+                tree.add(copy, self.state(child), self.joint(child), self.values(child), false);
+                waiting.push(child);
+            }
+            let first = if entry.n_children > 0 { first } else { NONE };
+            let parent = tree.nodes[copy as usize].parent;
+            tree.nodes[copy as usize] = Node { parent, first, pending: 0, ..entry };
+            tree.sums[copy as usize * self.n_roles..(copy as usize + 1) * self.n_roles]
+                .copy_from_slice(&self.sums[roles(old)]);
+            next += 1;
+        }
+        tree
+    }
+}
