@@ -1,26 +1,29 @@
 //! How many nodes it takes to solve a game from its start: `cargo run --release -p search --example solve -- GAME...`
 //!
 //! A game is one of the library or a file of rules; `--nodes N` bounds the search. Games with one role are solved by the search
-//! for one role, others by alpha-beta; `--moves` prints the line.
+//! for one role, others by alpha-beta; `--moves` prints the line. With `--clock SECONDS`, games with one role are played: so many
+//! seconds for each move, five matches with different seeds.
 
 #![allow(clippy::print_stdout)]
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use machine::lanes;
 use machine::network::Network;
 use machine::scalar::{self, Scalar};
 use search::alpha_beta::{AlphaBeta, Settings};
-use search::{Limit, Nature, Player, Solo, solo};
+use search::{Limit, Nature, Player, Solo, match_play, solo};
 
 fn main() {
     let (mut nodes, mut moves, mut games) = (20_000_000u64, false, Vec::new());
+    let mut clock = None;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match &arg[..] {
             "--nodes" => nodes = args.next().and_then(|nodes| nodes.parse().ok()).expect("a number of nodes"),
             "--moves" => moves = true,
+            "--clock" => clock = args.next().and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs_f64),
             _ => games.push(arg),
         }
     }
@@ -36,7 +39,10 @@ fn main() {
         };
         let network = Arc::new(machine::network::build(ground).expect("it has a network"));
         let name = game.rsplit('/').next().unwrap_or(&game);
-        solve(name, &network, nodes, moves);
+        match clock {
+            Some(clock) if network.roles.len() == 1 => play(name, &network, clock),
+            _ => solve(name, &network, nodes, moves),
+        }
     }
 }
 
@@ -63,4 +69,19 @@ fn solve(name: &str, network: &Arc<Network>, nodes: u64, moves: bool) {
             println!("  {}", names.join("  "));
         }
     }
+}
+
+fn play(name: &str, network: &Arc<Network>, clock: Duration) {
+    let compiled = lanes::Compiled::new(network.clone());
+    let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+    let mut goals = Vec::new();
+    for seed in 1..=5 {
+        let mut player = Solo::new(&compiled, solo::Settings::default(), seed);
+        let played = match_play::play(&mut machine, &mut [&mut player], &[], 500, &mut |_, choose| {
+            let end = Instant::now() + clock;
+            choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
+        });
+        goals.push(played.goals[0].map_or("none".to_owned(), |goal| goal.to_string()));
+    }
+    println!("{name:24} {}", goals.join(" "));
 }
