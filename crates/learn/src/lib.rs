@@ -6,6 +6,7 @@ pub mod discover;
 pub mod example;
 pub mod fit;
 pub mod model;
+pub mod player;
 pub mod seat;
 pub mod self_play;
 pub mod sight;

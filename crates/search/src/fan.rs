@@ -83,7 +83,8 @@ impl Fan {
             }
             self.lanes.load_all(&before);
             self.lanes.evaluate();
-            let moves = joints.iter().enumerate().flat_map(|(lane, joint)| joint.iter().map(move |&chosen| (lane, chosen)));
+            let moves =
+                joints.iter().enumerate().flat_map(|(lane, joint)| joint.iter().map(move |&chosen| (lane, chosen)));
             self.lanes.replace_moves(Vector::ONES, moves);
             self.lanes.advance();
             self.lanes.evaluate();

@@ -37,6 +37,7 @@ pub mod nature;
 mod player;
 mod position;
 mod random;
+pub mod simultaneous;
 pub mod solo;
 pub mod statistics;
 #[cfg(test)]

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use features::game::Game;
 use learn::model::Model;
-use learn::seat::Seat;
-use learn::{alone, course};
+use learn::player::{self, Search};
 use machine::{lanes, scalar};
 use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, match_play, statistics};
 use serde::Serialize;
@@ -38,9 +37,6 @@ pub(crate) struct Score {
 const MATCHES: u32 = 200;
 /// Joint moves in a match; longer ones are given up.
 const PLIES: usize = 500;
-/// Bytes of a searching player's table, and of the states that a search for one role keeps.
-const TABLE: usize = 32 << 20;
-const STATES: usize = 1 << 28;
 
 type Maker<'a> = dyn Fn(u64) -> Box<dyn Player> + Sync + 'a;
 
@@ -55,14 +51,9 @@ pub(crate) fn measure(
     let network = &game.circuit.network;
     let scalar = scalar::Compiled::new(network.clone());
     let lanes = lanes::Compiled::new(network.clone());
-    let one_ply =
-        |seed: u64| -> Box<dyn Player> { Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone())) };
-    let searching = |seed: u64| -> Box<dyn Player> {
-        if network.roles.len() == 1 {
-            return Box::new(alone::player(model, &lanes, STATES, seed));
-        }
-        Box::new(course::player(model, TABLE, seed))
-    };
+    let one_ply = |seed: u64| player::one_ply(model, seed);
+    let search = Search::fitting(network.roles.len())[0];
+    let searching = |seed: u64| player::player(model, search, seed);
     let random = |seed: u64| -> Box<dyn Player> { Box::new(Random::new(scalar.clone(), seed)) };
     let uct =
         |seed: u64| -> Box<dyn Player> { Box::new(Uct::new(lanes.clone(), search::uct::Settings::default(), seed)) };

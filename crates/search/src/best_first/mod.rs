@@ -7,7 +7,8 @@
 //! to is judged together on the lane machine, which is many times as fast as one after another. Results that are exact are
 //! passed up as far as they decide. The part of the tree that is still of use is kept from move to move.
 //!
-//! For states in which one role chooses; [`crate::Uct`] is for moves at the same time.
+//! Where several roles choose at once, they mix their moves by regret matching on what the joint moves promise, and the move that is
+//! made is drawn from that mixture.
 
 mod tree;
 
@@ -15,11 +16,14 @@ use std::sync::Arc;
 
 use machine::RoleId;
 use machine::lanes::{Compiled, LANES};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 use crate::evaluate::Evaluate;
 use crate::fan::Fan;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
-use tree::{NONE, Rule, Tree};
+use crate::simultaneous::joint_moves;
+use tree::{NONE, Rule, SEVERAL, Tree};
 
 /// What can be chosen.
 #[derive(Clone, Debug)]
@@ -34,13 +38,15 @@ pub struct Settings {
     pub width: usize,
     /// One more state is opened at once for so many that have been opened.
     pub share: usize,
+    /// Where several roles choose, so many joint moves are looked at, about.
+    pub joint: usize,
     /// Bytes that the tree may take; then it grows no more.
     pub bytes: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { doubt: 0.2, best: 0.5, held: 0.3, width: 64, share: 4, bytes: 1 << 29 }
+        Settings { doubt: 0.2, best: 0.5, held: 0.3, width: 64, share: 4, joint: 128, bytes: 1 << 29 }
     }
 }
 
@@ -52,6 +58,7 @@ pub struct BestFirst {
     rule: Rule,
     least: Vec<f32>,
     turn: u64,
+    random: Pcg64Mcg,
     tree: Tree,
 }
 
@@ -69,7 +76,7 @@ impl BestFirst {
         };
         let least = range.iter().map(|range| range.0).collect();
         let tree = Tree::new(fan.n_roles(), fan.n_words());
-        BestFirst { fan, evaluation, settings, rule, least, turn: seed, tree }
+        BestFirst { fan, evaluation, settings, rule, least, turn: seed, random: Pcg64Mcg::seed_from_u64(seed), tree }
     }
 
     /// Searches from a state and says what it found.
@@ -128,18 +135,15 @@ impl BestFirst {
         let (mut parents, mut joints, mut choosers) = (Vec::new(), Vec::new(), Vec::new());
         for (place, _) in leaves.iter().enumerate() {
             let legal = self.fan.legal(place);
-            let mut chooser = NONE;
+            let mut roles = (0..n_roles).filter(|&role| legal[role].len() > 1);
+            let chooser = match (roles.next(), roles.next()) {
+                (None, _) => NONE,
+                (Some(role), None) => role as u32,
+                _ => SEVERAL,
+            };
             if legal.iter().all(|moves| !moves.is_empty()) {
-                let product: usize = legal.iter().map(Vec::len).product();
-                chooser = (0..n_roles).find(|&role| legal[role].len() > 1).map_or(NONE, |role| role as u32);
-                for number in 0..product {
-                    let mut rest = number;
-                    for moves in legal {
-                        joints.push(moves[rest % moves.len()]);
-                        rest /= moves.len();
-                    }
-                    parents.push(place);
-                }
+                joint_moves(legal, self.settings.joint, &mut self.random, &mut joints);
+                parents.resize(joints.len() / n_roles, place);
             }
             choosers.push(chooser);
         }
@@ -187,7 +191,10 @@ impl BestFirst {
         parents.len().max(1) as u64
     }
 
-    fn report(&self, role: RoleId, answer: &mut Answer) {
+    fn report(&mut self, role: RoleId, answer: &mut Answer) {
+        if self.tree.nodes[0].chooser == SEVERAL {
+            return self.report_mixed(role, answer);
+        }
         let tree = &self.tree;
         let n_roles = self.fan.n_roles();
         answer.values = tree.values(0).to_vec();
@@ -216,6 +223,43 @@ impl BestFirst {
         }
         answer.depth = answer.line.len() as u32;
     }
+
+    /// What was found where several roles choose: a move drawn from the mixture comes first.
+    fn report_mixed(&mut self, role: RoleId, answer: &mut Answer) {
+        /// Moves that are made less often than this are not drawn: they are there because the mixture is not quite found.
+        const SELDOM: f32 = 0.05;
+        let tree = &self.tree;
+        let (own, n_roles) = (role.0 as usize, self.fan.n_roles());
+        answer.values = tree.values(0).to_vec();
+        answer.proven = tree.nodes[0].exact;
+        answer.moves = vec![Vec::new(); n_roles];
+        let mut moves: Vec<(MoveReport, f32)> = Vec::new();
+        for child in tree.children(0) {
+            let (entry, chosen) = (&tree.nodes[child as usize], tree.joint(child)[own]);
+            let place = moves.iter().position(|(report, _)| report.chosen == chosen).unwrap_or_else(|| {
+                moves.push((MoveReport { chosen, visits: 0, value: 0.0, proven: false }, 0.0));
+                moves.len() - 1
+            });
+            let (report, part) = &mut moves[place];
+            report.visits += u64::from(entry.n);
+            report.value += entry.part * tree.values(child)[own];
+            *part += entry.part;
+        }
+        moves.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let often: f32 = moves.iter().map(|(_, part)| *part).filter(|&part| part >= SELDOM).sum();
+        let mut left = self.random.random::<f32>() * often;
+        let drawn = moves.iter().position(|&(_, part)| {
+            left -= if part >= SELDOM { part } else { 0.0 };
+            left < 0.0
+        });
+        moves[..=drawn.unwrap_or(0)].rotate_right(1);
+        answer.joint = tree.expected_child(0).map_or(Vec::new(), |child| tree.joint(child).to_vec());
+        answer.joint[own] = moves[0].0.chosen;
+        answer.line = vec![answer.joint.clone()];
+        answer.depth = 1;
+        let report = |(report, part): (MoveReport, f32)| MoveReport { value: report.value / part.max(1e-6), ..report };
+        answer.moves[own] = moves.into_iter().map(report).collect();
+    }
 }
 
 impl Player for BestFirst {
@@ -227,3 +271,6 @@ impl Player for BestFirst {
         self.tree = Tree::new(self.fan.n_roles(), self.fan.n_words());
     }
 }
+
+#[cfg(test)]
+mod tests;

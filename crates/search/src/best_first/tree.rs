@@ -1,7 +1,13 @@
 //! The tree of a best-first search: states with what is expected of them.
 
+use crate::simultaneous::mix;
+
 /// No node, or no role.
 pub(super) const NONE: u32 = u32::MAX;
+/// More than one role.
+pub(super) const SEVERAL: u32 = u32::MAX - 1;
+/// Rounds of regret matching where several roles choose.
+const ROUNDS: usize = 16;
 
 /// A state that has been judged.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +16,7 @@ pub(super) struct Node {
     /// The states that follow, one for each move; they stand together. None until the state is opened.
     pub(super) first: u32,
     pub(super) n_children: u32,
-    /// The role that chooses here, if one does; known once the state is opened.
+    /// The role that chooses here, if one does, or `SEVERAL`; known once the state is opened.
     pub(super) chooser: u32,
     /// States opened here and below.
     pub(super) n: u32,
@@ -18,6 +24,8 @@ pub(super) struct Node {
     pub(super) pending: u32,
     /// Whether what is expected is exact.
     pub(super) exact: bool,
+    /// How often its joint move is made, where several roles choose.
+    pub(super) part: f32,
 }
 
 /// The tree. Node 0 is its root.
@@ -80,7 +88,7 @@ impl Tree {
 
     pub(super) fn add(&mut self, parent: u32, state: &[u64], joint: &[u32], values: &[f32], exact: bool) -> u32 {
         let node = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, first: NONE, n_children: 0, chooser: NONE, n: 0, pending: 0, exact });
+        self.nodes.push(Node { parent, first: NONE, n_children: 0, chooser: NONE, n: 0, pending: 0, exact, part: 0.0 });
         self.states.extend_from_slice(state);
         self.joints.extend_from_slice(joint);
         self.values.extend_from_slice(values);
@@ -112,6 +120,9 @@ impl Tree {
         if parent.n_children == 1 {
             return parent.first;
         }
+        if parent.chooser == SEVERAL {
+            return self.choose_joint(node);
+        }
         let role = parent.chooser as usize;
         let bonus = rule.doubt[role] * ((parent.n + parent.pending + 1) as f32).ln().sqrt();
         *turn = turn.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -133,6 +144,18 @@ impl Tree {
         }
         // Where everything is exact, so is the state itself, and nobody comes here.
         if best == NONE { parent.first } else { best }
+    }
+
+    /// The joint move to look at next: each as often as it is made, and all of them now and then.
+    fn choose_joint(&self, node: u32) -> u32 {
+        const EVEN: f32 = 0.2;
+        let even = EVEN / self.nodes[node as usize].n_children as f32;
+        let rank = |child: u32| {
+            let entry = &self.nodes[child as usize];
+            let wanted = if entry.exact { 0.0 } else { (1.0 - EVEN) * entry.part + even };
+            wanted / (1 + entry.n + entry.pending) as f32
+        };
+        self.children(node).max_by(|&one, &other| rank(one).total_cmp(&rank(other))).expect("it has children")
     }
 
     /// Takes what was found out about a node's children up to the root.
@@ -161,6 +184,9 @@ impl Tree {
     /// What is expected of a node by its children: what the best of them promises to the role that chooses. Exact if nothing can
     /// be better, or all is exact.
     fn settle(&mut self, node: u32, rule: &Rule) {
+        if self.nodes[node as usize].chooser == SEVERAL {
+            return self.settle_joint(node);
+        }
         let Some((best, all)) = self.best_child(node) else { return };
         let exact = self.nodes[best as usize].exact;
         let chooser = self.nodes[node as usize].chooser;
@@ -170,9 +196,30 @@ impl Tree {
         self.nodes[node as usize].exact = exact && (all || is_most);
     }
 
+    /// The same where several roles choose: they mix their moves.
+    fn settle_joint(&mut self, node: u32) {
+        let children = self.children(node);
+        let span = children.start as usize * self.n_roles..children.end as usize * self.n_roles;
+        let mixed = mix(&self.joints[span.clone()], &self.values[span.clone()], self.n_roles, ROUNDS);
+        self.nodes[children.start as usize..children.end as usize]
+            .iter_mut()
+            .zip(&mixed.parts)
+            .for_each(|(child, &part)| child.part = part);
+        let to = node as usize * self.n_roles;
+        self.values[to..to + self.n_roles].copy_from_slice(&mixed.values);
+        // Mixtures are found by approximation: exact is only what nobody can change.
+        let same = self.values[span].chunks(self.n_roles).all(|values| values == &mixed.values[..]);
+        self.nodes[node as usize].exact = same && children.clone().all(|child| self.nodes[child as usize].exact);
+    }
+
     /// The child that promises most to the role that chooses, and whether all are exact.
     fn best_child(&self, node: u32) -> Option<(u32, bool)> {
         let entry = &self.nodes[node as usize];
+        if entry.chooser == SEVERAL {
+            let part = |child: u32| self.nodes[child as usize].part;
+            let made = self.children(node).max_by(|&one, &other| part(one).total_cmp(&part(other)));
+            return made.map(|child| (child, false));
+        }
         let mut children = self.children(node);
         let first = children.next()?;
         if entry.chooser == NONE {

@@ -56,6 +56,8 @@ pub struct Solo {
     seed: u64,
     trees: Vec<Tree>,
     best: Option<Best>,
+    /// A line that is known from elsewhere.
+    known: Option<Best>,
 }
 
 /// The best line that was found.
@@ -91,12 +93,35 @@ impl Solo {
             seed,
             trees: Vec::new(),
             best: None,
+            known: None,
         }
     }
 
     /// The same player with an opinion on states, which is one of its guides.
     pub fn guided(self, evaluate: Box<dyn Evaluate>) -> Solo {
         Solo { evaluate: Some(evaluate), ..self }
+    }
+
+    /// The same player with a line of moves that is known from elsewhere, from a state to the end of the match. A line that can't be
+    /// played is left aside.
+    pub fn knowing(self, state: &[u64], line: &[u32]) -> Solo {
+        let mut player = self;
+        let (mut at, mut children, mut legal) = (state.to_vec(), Children::default(), Vec::new());
+        for (place, &chosen) in line.iter().enumerate() {
+            legal.clear();
+            player.expander.legal(&[&at], &mut legal);
+            if !legal.contains(&(0, chosen)) {
+                break;
+            }
+            player.expander.children(&[(&at, chosen)], &mut children);
+            at.clone_from(&children.states);
+            if children.terminal[0] {
+                let value = if children.goals[0].is_nan() { 0.0 } else { children.goals[0] };
+                player.known = Some(Best { value, line: line[..=place].to_vec(), state: state.to_vec() });
+                break;
+            }
+        }
+        player
     }
 
     /// Searches from a state and says what it found. What is known from earlier searches is used.
@@ -185,6 +210,9 @@ impl Solo {
             } else {
                 self.best = None;
             }
+        }
+        if self.best.is_none() {
+            self.best = self.known.clone().filter(|known| known.state == state);
         }
         if self.trees.is_empty() {
             self.guides.begin(state);

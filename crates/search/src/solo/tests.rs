@@ -97,6 +97,19 @@ fn searches_go_on_between_moves() {
     }
 }
 
+/// A line that is known from elsewhere is played in every match; one that can't be played is not.
+#[test]
+fn known_lines_are_played() {
+    let (mut solver, mut machine) = player("peg", Settings::default());
+    let initial = machine.bits().to_vec();
+    let line: Vec<u32> = solver.search(&initial, &Limit::nodes(800_000)).line.concat();
+    let mut knowing = player("peg", Settings::default()).0.knowing(&initial, &line);
+    for _ in 0..2 {
+        assert_eq!(play(&mut knowing, &mut machine, 0), (Some(100), line.len(), 0));
+    }
+    assert!(player("peg", Settings::default()).0.knowing(&initial, &line[1..]).known.is_none());
+}
+
 /// With hardly any time, moves are legal and the match goes on.
 #[test]
 fn tiny_limits_give_legal_moves() {

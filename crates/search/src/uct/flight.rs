@@ -24,8 +24,10 @@ pub(super) struct Flight<'a> {
     step: u32,
     /// For each lane and role, a result.
     results: Vec<f32>,
-    /// What an evaluation says.
+    /// What an evaluation says of some states.
     values: Vec<f32>,
+    /// For each lane and role, what it said of the state that left the tree; NaN if nothing.
+    judged: Vec<f32>,
     /// For one role alone: each step's moves.
     record: Option<Record>,
     pub(super) n_playouts: u64,
@@ -46,6 +48,7 @@ impl<'a> Flight<'a> {
             step: 0,
             results: vec![0.0; LANES * n_roles],
             values: Vec::new(),
+            judged: vec![f32::NAN; LANES * n_roles],
             record: (n_roles == 1 && uct.evaluation.is_none()).then(|| Record::new(n_moves, uct.settings.cap as usize)),
             n_playouts: 0,
             n_states: 0,
@@ -134,7 +137,7 @@ impl<'a> Flight<'a> {
         let mut back = over;
         if !self.fresh.is_zero() {
             self.expand(terminal);
-            if self.uct.evaluation.is_some() {
+            if self.uct.evaluation.is_some() && self.uct.settings.playout == 0.0 {
                 back = back | self.fresh;
             }
             self.playing = self.playing | self.fresh;
@@ -205,7 +208,12 @@ impl<'a> Flight<'a> {
             self.values.clear();
             evaluation.values(&open_states, &mut self.values);
             for (lane, values) in open.lanes().zip(self.values.chunks(n_roles)) {
-                self.results[lane * n_roles..(lane + 1) * n_roles].copy_from_slice(values);
+                let own = lane * n_roles..(lane + 1) * n_roles;
+                self.results[own.clone()].copy_from_slice(values);
+                self.judged[own].copy_from_slice(values);
+            }
+            for lane in (self.fresh & terminal).lanes() {
+                self.judged[lane * n_roles..(lane + 1) * n_roles].fill(f32::NAN);
             }
         }
         // Step 2. The nodes.
@@ -260,8 +268,14 @@ impl<'a> Flight<'a> {
     /// Takes the results of lanes into the tree.
     fn come_back(&mut self, which: Vector) {
         let n_roles = self.uct.rule.range.len();
+        let part = self.uct.settings.playout;
         for lane in which.lanes() {
-            let results = &self.results[lane * n_roles..(lane + 1) * n_roles];
+            let results = &mut self.results[lane * n_roles..(lane + 1) * n_roles];
+            for (result, judged) in results.iter_mut().zip(&self.judged[lane * n_roles..]) {
+                if !judged.is_nan() {
+                    *result = part * *result + (1.0 - part) * judged;
+                }
+            }
             let path = &self.paths[lane];
             self.uct.tree.learn(path, results);
             self.n_playouts += 1;

@@ -41,6 +41,8 @@ pub struct Settings {
     pub bytes: usize,
     /// Whether the tree is kept between moves.
     pub reuse: bool,
+    /// Where there is an evaluation: how much a playout counts beside it. If that is nothing, none is played.
+    pub playout: f32,
 }
 
 impl Default for Settings {
@@ -53,6 +55,7 @@ impl Default for Settings {
             share: 2,
             bytes: 1 << 29,
             reuse: true,
+            playout: 0.0,
         }
     }
 }
@@ -97,10 +100,12 @@ impl Uct {
         Uct { lanes, random, turn: seed, settings, least_width, rule, tree, best: None, evaluation: None }
     }
 
-    /// The same player, but what a new state is worth is what this says instead of what a playout comes to.
+    /// The same player, but what a new state is worth is what this says, instead of what a playout comes to or beside it.
     pub fn judging_by(mut self, evaluation: Box<dyn Evaluate>) -> Uct {
         self.evaluation = Some(evaluation);
-        self.least_width = self.settings.width.0;
+        if self.settings.playout == 0.0 {
+            self.least_width = self.settings.width.0;
+        }
         self
     }
 

@@ -1,0 +1,83 @@
+//! Players that search with what was learned.
+
+use std::sync::Arc;
+
+use machine::lanes;
+use search::{AlphaBeta, BestFirst, Greedy, Player, Uct, alpha_beta, best_first, uct};
+
+use crate::alone;
+use crate::model::Model;
+use crate::seat::Seat;
+
+/// How a player looks ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Search {
+    /// Best-first search, states judged by the model.
+    #[default]
+    BestFirst,
+    /// Alpha-beta search, leaves judged by the model.
+    AlphaBeta,
+    /// Tree search in which a new state is worth half what the model says and half what a playout comes to.
+    Playouts,
+    /// Tree search with playouts alone; the model is not asked.
+    Plain,
+    /// Search for one role alone; the model is one of its guides.
+    Solo,
+}
+
+impl Search {
+    /// All for games with several roles, those that mostly do best first.
+    pub const ALL: [Search; 4] = [Search::BestFirst, Search::AlphaBeta, Search::Playouts, Search::Plain];
+
+    /// Those that a game with so many roles can be played with, the one that mostly does best first.
+    pub fn fitting(n_roles: usize) -> &'static [Search] {
+        if n_roles == 1 { &[Search::Solo] } else { &Search::ALL }
+    }
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Search::BestFirst => "best-first search",
+            Search::AlphaBeta => "alpha-beta search",
+            Search::Playouts => "tree search with playouts and the model",
+            Search::Plain => "tree search with playouts alone",
+            Search::Solo => "search for one role alone",
+        }
+    }
+}
+
+/// Bytes of a player's table or tree.
+const BYTES: usize = 64 << 20;
+
+/// A player for matches of the model's game.
+pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> {
+    let sight = &model.sight;
+    match search {
+        Search::BestFirst => {
+            let settings = best_first::Settings { bytes: 4 * BYTES, ..best_first::Settings::default() };
+            let player = BestFirst::new(sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
+            Box::new(Seat::new(player, sight.clone()))
+        }
+        Search::AlphaBeta => {
+            let settings = alpha_beta::Settings { bytes: BYTES, ..alpha_beta::Settings::default() };
+            let player = AlphaBeta::new(model.judge(), sight.nature.clone(), settings, seed);
+            Box::new(Seat::new(player, sight.clone()))
+        }
+        Search::Playouts => {
+            let settings = uct::Settings { playout: 0.5, bytes: 4 * BYTES, ..uct::Settings::default() };
+            let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
+            Box::new(Seat::new(player, sight.clone()))
+        }
+        Search::Plain => {
+            let compiled = lanes::Compiled::new(sight.game.circuit.network.clone());
+            Box::new(Uct::new(compiled, uct::Settings::default(), seed))
+        }
+        Search::Solo => Box::new(alone::player(model, 4 * BYTES, seed)),
+    }
+}
+
+/// A player that looks one move ahead.
+pub fn one_ply(model: &Arc<Model>, seed: u64) -> Box<dyn Player> {
+    Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone()))
+}
