@@ -216,11 +216,12 @@ impl Solo {
         }
         if self.trees.is_empty() {
             self.guides.begin(state);
-            let tree = |(number, mask): (usize, &Box<[u64]>)| {
+            let Settings { depth, width, .. } = self.settings;
+            let tree = |number: usize| {
                 let hurried = number + 1 < self.masks.len();
-                Tree::new(state, mask, hurried, self.settings.depth, self.settings.width, self.seed)
+                Tree::new(state, &self.masks[number], hurried, depth, width, self.seed)
             };
-            self.trees = self.masks.iter().enumerate().map(tree).collect();
+            self.trees = (0..self.masks.len()).map(tree).collect();
         }
         for tree in &mut self.trees {
             if !tree.go_to(state) {

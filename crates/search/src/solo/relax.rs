@@ -33,8 +33,8 @@ impl Relaxed {
     /// Prepares the relaxed game for the goals of the best value. Fluents outside of `lasting` may hold or not at any time.
     /// `None` if there is no such goal or the network is large.
     pub(super) fn new(network: &Network, best: i64, lasting: &[u64]) -> Option<Relaxed> {
-        /// Inputs of all gates.
-        const MAX_EDGES: usize = 200_000;
+        /// Inputs of all gates. Beyond, a state would take longer to measure than many others to look at.
+        const MAX_EDGES: usize = 40_000;
         let goals: Vec<Wire> =
             network.goals.iter().filter(|goal| goal.0 == 0 && goal.1 == best).map(|goal| goal.2).collect();
         if goals.is_empty() || network.n_edges() > MAX_EDGES {
@@ -116,11 +116,8 @@ fn sweep(network: &mut Network) {
         }
     }
     let mut places = vec![0; network.gates.len()];
-    let mut n = 0;
-    for gate in (0..network.gates.len()).filter(|&gate| needed[gate]) {
-        places[gate] = n;
-        n += 1;
-    }
+    let kept = (0..network.gates.len()).filter(|&gate| needed[gate]);
+    (0..).zip(kept).for_each(|(place, gate)| places[gate] = place);
     let moved = |wire: Wire| Wire::of(places[wire.gate() as usize]).invert_if(wire.is_inverted());
     let gates = std::mem::take(&mut network.gates);
     network.gates = gates
@@ -179,7 +176,7 @@ impl Twins {
             next: vec![Wire::FALSE; n],
             roles: network.roles.clone(),
             moves: Vec::new(),
-            moves_of: vec![0..0],
+            moves_of: std::iter::once(0..0).collect(),
             legal: Vec::new(),
             goals: Vec::new(),
             terminal: Wire::FALSE,

@@ -11,7 +11,7 @@ pub(super) struct States {
 }
 
 /// From so many words on, lists are kept: most fluents do not hold.
-const LISTED: usize = 32;
+pub(super) const LISTED: usize = 32;
 
 impl States {
     pub(super) fn new(n_words: usize) -> States {

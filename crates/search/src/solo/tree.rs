@@ -300,10 +300,11 @@ impl Tree {
         self.steps.reverse();
     }
 
-    /// How many states a cycle takes from a depth: as many as have a few dozen moves, at first.
+    /// How many states a cycle takes from a depth: as many as have a few dozen moves, at first. In wide games a step takes long
+    /// whether it is of few states or of many.
     fn next_width(&self) -> usize {
-        const MOVES: u64 = 64;
-        let first = (MOVES * self.n_closed / self.n_states.max(1)).max(2) as usize;
+        let moves = if self.mask.len() < super::states::LISTED { 64 } else { LANES as u64 };
+        let first = (moves * self.n_closed / self.n_states.max(1)).max(2) as usize;
         let n_rounds = self.cycle / (2 * GUIDES.len() as u32);
         (first << n_rounds.min(20)).min(self.width)
     }
@@ -329,7 +330,7 @@ impl Tree {
         let by_merit =
             |one: &usize, other: &usize| self.merits[*one].total_cmp(&self.merits[*other]).then(other.cmp(one));
         let best = || (0..GUIDES.len()).filter(telling).max_by(by_merit);
-        if self.cycle % 2 == 0 {
+        if self.cycle.is_multiple_of(2) {
             self.guide = best().unwrap_or(0);
         } else {
             self.guide = round_robin().unwrap_or(0);
