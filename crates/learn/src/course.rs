@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
+use crate::alone;
 use crate::example::Examples;
 use crate::fit::FitError;
 use crate::model::{Model, Sum, Weights};
@@ -75,6 +76,8 @@ pub struct Course {
     stream: Stream,
     model: Arc<Model>,
     history: Vec<Generation>,
+    /// For a game with one role: whether no line is better than the one that is known.
+    solved: bool,
 }
 
 /// Why there is no course.
@@ -120,7 +123,7 @@ impl Course {
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
         let stream = Stream::new(&model, &sight.rows(examples.views()));
-        Ok(Course { settings, stream, model: Arc::new(model), history: vec![first] })
+        Ok(Course { settings, stream, model: Arc::new(model), history: vec![first], solved: false })
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed, and the
@@ -128,6 +131,7 @@ impl Course {
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
+        let (line, solved) = self.solve(generation, seed, stop);
         let play = self_play::Settings { seed, matches: self.n_next(), ..self.settings.play.clone() };
         let played = self_play::play(&self.model, &play, stop);
         if stop() {
@@ -137,10 +141,23 @@ impl Course {
         let mut order: Vec<u32> = (0..n_new as u32).collect();
         order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
         let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
-        self.model = Arc::new(self.stream.model(&self.model.sight, self.model.sum));
+        self.model = Arc::new(self.stream.model(&self.model.sight, self.model.sum).knowing(line));
+        self.solved = solved;
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
         self.history.push(Generation { n_matches, n_ended: played.n_ended, n_new, losses });
         Ok(true)
+    }
+
+    /// For a game with one role, the best line that is known, and whether none is better. In some of the generations a better one
+    /// is looked for, each time twice as long.
+    fn solve(&self, generation: u64, seed: u64, stop: &dyn Fn() -> bool) -> (Vec<u32>, bool) {
+        /// States looked at in the first generation.
+        const NODES: u64 = 2_000_000;
+        let game = &self.model.sight.game;
+        if game.universe.roles.len() > 1 || self.solved || !generation.is_power_of_two() {
+            return (self.model.line.clone(), self.solved);
+        }
+        alone::solve(game, &self.model.line, NODES * generation, seed, stop)
     }
 
     /// How many matches the next generation plays, so that it meets about as many positions as are wanted.
@@ -175,7 +192,7 @@ impl Course {
         if kept.history.is_empty() || !kept.stream.fits(&model) {
             return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
-        Ok(Course { settings, stream: kept.stream, model, history: kept.history })
+        Ok(Course { settings, stream: kept.stream, model, history: kept.history, solved: false })
     }
 }
 
@@ -207,11 +224,13 @@ pub struct Stored {
     pub weights: Vec<Weights>,
     /// The search that it plays best with, as far as is known.
     pub search: Search,
+    /// For a game with one role, the best line that is known, as moves of the game's own network.
+    pub line: Vec<u32>,
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c2";
-const MODEL: &[u8; 8] = b"senet-m3";
+const CHECKPOINT: &[u8; 8] = b"senet-c4";
+const MODEL: &[u8; 8] = b"senet-m4";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -256,7 +275,8 @@ impl Stored {
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
-            search: Search::default(),
+            search: Search::fitting(sight.game.universe.roles.len())[0],
+            line: model.line.clone(),
         }
     }
 
@@ -271,6 +291,7 @@ impl Stored {
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
         let sight =
             Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;
-        Model::fitting(Arc::new(sight), self.weights.clone(), self.sum).map(Arc::new).map_err(kept)
+        let model = Model::fitting(Arc::new(sight), self.weights.clone(), self.sum).map_err(kept)?;
+        Ok(Arc::new(model.knowing(self.line.clone())))
     }
 }

@@ -1,5 +1,6 @@
 //! Evaluation functions from self-play: weights for features, fitted to the results of positions.
 
+pub mod alone;
 pub mod course;
 pub mod discover;
 pub mod example;

@@ -39,6 +39,8 @@ pub struct Model {
     pub weights: Vec<Weights>,
     /// How the roles hang together.
     pub sum: Sum,
+    /// For a game with one role, the best line that is known: moves of the game's own network from the start on.
+    pub line: Vec<u32>,
     /// For each role and set, its tables.
     tables: Vec<Vec<Tables<f32>>>,
 }
@@ -67,7 +69,12 @@ impl Model {
         }
         let tables = |weights: &Weights| weights.slots.iter().map(|slots| expand(&sight, slots)).collect();
         let tables = weights.iter().map(tables).collect();
-        Ok(Model { sight, weights, sum, tables })
+        Ok(Model { sight, weights, sum, line: Vec::new(), tables })
+    }
+
+    /// The same model with a line that is known, for a game with one role.
+    pub fn knowing(self, line: Vec<u32>) -> Model {
+        Model { line, ..self }
     }
 
     /// A place at the start of a match, judged by this model.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use machine::lanes;
 use search::{AlphaBeta, BestFirst, Greedy, Player, Uct, alpha_beta, best_first, uct};
 
+use crate::alone;
 use crate::model::Model;
 use crate::seat::Seat;
 
@@ -21,11 +22,18 @@ pub enum Search {
     Playouts,
     /// Tree search with playouts alone; the model is not asked.
     Plain,
+    /// Search for one role alone; the model is one of its guides.
+    Solo,
 }
 
 impl Search {
-    /// All of them, those that mostly do best first.
+    /// All for games with several roles, those that mostly do best first.
     pub const ALL: [Search; 4] = [Search::BestFirst, Search::AlphaBeta, Search::Playouts, Search::Plain];
+
+    /// Those that a game with so many roles can be played with, the one that mostly does best first.
+    pub fn fitting(n_roles: usize) -> &'static [Search] {
+        if n_roles == 1 { &[Search::Solo] } else { &Search::ALL }
+    }
 
     /// In words.
     pub fn name(self) -> &'static str {
@@ -34,6 +42,7 @@ impl Search {
             Search::AlphaBeta => "alpha-beta search",
             Search::Playouts => "tree search with playouts and the model",
             Search::Plain => "tree search with playouts alone",
+            Search::Solo => "search for one role alone",
         }
     }
 }
@@ -64,6 +73,7 @@ pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> 
             let compiled = lanes::Compiled::new(sight.game.circuit.network.clone());
             Box::new(Uct::new(compiled, uct::Settings::default(), seed))
         }
+        Search::Solo => Box::new(alone::player(model, 4 * BYTES, seed)),
     }
 }
 

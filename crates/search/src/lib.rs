@@ -38,6 +38,7 @@ mod player;
 mod position;
 mod random;
 pub mod simultaneous;
+pub mod solo;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
@@ -53,4 +54,5 @@ pub use nature::Nature;
 pub use player::{Answer, Limit, MoveReport, Player, StopReason};
 pub use position::Position;
 pub use random::{Random, legal_moves};
+pub use solo::Solo;
 pub use uct::Uct;

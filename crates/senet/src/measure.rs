@@ -475,10 +475,11 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
     /// A search is clearly better with this score, in so many matches.
     const CLEAR: (f64, usize) = (70.0, 16);
     let kind = Kind::SearchUct;
+    let fitting = Search::fitting(game.universe.roles.len());
     if !is_possible(kind, game) {
-        return Search::default();
+        return fitting[0];
     }
-    let candidates: Vec<Search> = Search::ALL.into_iter().filter(|&search| search != Search::Plain).collect();
+    let candidates: Vec<Search> = fitting.iter().copied().filter(|&search| search != Search::Plain).collect();
     let end = Instant::now() + contest.time;
     let mut best = (50.0, Search::Plain);
     for (at, &search) in candidates.iter().enumerate() {

@@ -230,7 +230,8 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         }
     }
     keep(&mut pupil.memory, key, &course, seconds())?;
-    Ok(Learned { seconds: seconds(), course, search: Search::default() })
+    let search = Search::fitting(pupil.game.universe.roles.len())[0];
+    Ok(Learned { seconds: seconds(), course, search })
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
