@@ -3,7 +3,7 @@
 use features::positions::Positions;
 
 /// Positions with what is expected of them.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Examples {
     /// How many words a state has, and how many roles there are.
     pub n_words: usize,
@@ -42,30 +42,6 @@ impl Examples {
         self.states.extend_from_slice(state);
         self.targets.extend_from_slice(targets);
         self.matches.push(number);
-    }
-
-    /// Adds other examples; their matches are others.
-    pub fn append(&mut self, others: &Examples) {
-        let first = self.matches.iter().max().map_or(0, |last| last + 1);
-        self.states.extend_from_slice(&others.states);
-        self.targets.extend_from_slice(&others.targets);
-        self.matches.extend(others.matches.iter().map(|number| first + number));
-    }
-
-    /// Lets the first examples go, so that no more than `n` are left.
-    pub fn forget(&mut self, n: usize) {
-        let gone = self.len().saturating_sub(n);
-        self.states.drain(..gone * self.n_words);
-        self.targets.drain(..gone * self.n_roles);
-        self.matches.drain(..gone);
-    }
-
-    /// Whether they are of a game with so many words to a state and so many roles, and complete.
-    pub fn is_sound(&self, n_words: usize, n_roles: usize) -> bool {
-        let n = self.len();
-        (self.n_words, self.n_roles) == (n_words, n_roles)
-            && (self.states.len(), self.targets.len()) == (n * n_words, n * n_roles)
-            && self.targets.iter().all(|target| target.is_finite())
     }
 
     /// How many examples there are.

@@ -481,6 +481,7 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
     }
     let candidates: Vec<Search> = fitting.iter().copied().filter(|&search| search != Search::Plain).collect();
     let end = Instant::now() + contest.time;
+    // Even is enough: a model also has something to say about its moves.
     let mut best = (50.0, Search::Plain);
     for (at, &search) in candidates.iter().enumerate() {
         stage(&format!("trying {}", search.name()));
@@ -493,7 +494,7 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
         let tally = Tally::new(comparison, players.n_roles, players.shared);
         let tally = play(&players, tally, &pace, &|_, tally| !tally.score().as_ref().is_some_and(is_clear));
         let Some(score) = tally.score() else { continue };
-        if score.mean > best.0 {
+        if score.mean > best.0 || score.mean == best.0 && best.1 == Search::Plain {
             best = (score.mean, search);
         }
         if is_clear(&score) {
