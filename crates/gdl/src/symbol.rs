@@ -77,6 +77,13 @@ impl Symbols {
         self.names[symbol.0 as usize] = spelling.into();
     }
 
+    /// The same names, shown as they are compared: what is written with them does not depend on how names are shown.
+    pub fn unspelled(&self) -> Symbols {
+        let mut plain = self.clone();
+        self.ids().for_each(|symbol| plain.respell(symbol, self.lower(symbol)));
+        plain
+    }
+
     /// The name in lower case, under which it is compared.
     pub fn lower(&self, symbol: SymbolId) -> &str {
         self.names.get_index(symbol.0 as usize).expect("a symbol id comes from its own table").0

@@ -36,14 +36,15 @@ fn main() {
             course.model().clone()
         }
     };
-    let table = Table {
-        scalar: scalar::Compiled::new(game.circuit.network.clone()),
-        lanes: lanes::Compiled::new(game.circuit.network.clone()),
-        fuzzy: game.circuit.ground.as_ref().map(|ground| {
-            Arc::new(fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure)))
-        }),
-        model,
-    };
+    let table =
+        Table {
+            scalar: scalar::Compiled::new(game.circuit.network.clone()),
+            lanes: lanes::Compiled::new(game.circuit.network.clone()),
+            fuzzy: game.circuit.ground.as_ref().map(|ground| {
+                Arc::new(fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure)))
+            }),
+            model,
+        };
     for other in &options.players[1..] {
         contest(&game, &table, &options, &options.players[0], other);
     }
@@ -76,12 +77,7 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
     let is_over = || start.elapsed().as_secs_f64() >= options.learn;
     loop {
         let last = course.history().last().expect("a beginning");
-        eprintln!(
-            "{:6.1} s: {} matches, losses {:.4?}",
-            start.elapsed().as_secs_f64(),
-            last.n_matches,
-            last.losses
-        );
+        eprintln!("{:6.1} s: {} matches, losses {:.4?}", start.elapsed().as_secs_f64(), last.n_matches, last.losses);
         if is_over() || !course.go_on(&is_over).expect("a generation") {
             return course;
         }
@@ -117,8 +113,7 @@ impl Table {
                         _ => panic!("unknown setting {key}"),
                     }
                 }
-                let player =
-                    Uct::new(model.sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
+                let player = Uct::new(model.sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
                 Box::new(Seat::new(player, model.sight.clone()))
             }
             "best" => {
@@ -135,8 +130,7 @@ impl Table {
                         _ => panic!("unknown setting {key}"),
                     }
                 }
-                let player =
-                    BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
+                let player = BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
             "alpha-beta" => player(model, Search::AlphaBeta, seed),
@@ -189,7 +183,9 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
     for (name, is_own) in [(one, true), (other, false)] {
         let mut total = Work::default();
         for (seat, played) in &played {
-            for work in played.work.iter().enumerate().filter(|(role, _)| (role == seat) == is_own).map(|(_, work)| work) {
+            for work in
+                played.work.iter().enumerate().filter(|(role, _)| (role == seat) == is_own).map(|(_, work)| work)
+            {
                 total.n_searches += work.n_searches;
                 total.nodes += work.nodes;
                 total.playouts += work.playouts;

@@ -17,6 +17,7 @@ use crate::alone;
 use crate::example::Examples;
 use crate::fit::FitError;
 use crate::model::{Model, Sum, Weights};
+use crate::player::Search;
 use crate::self_play;
 use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
@@ -48,8 +49,8 @@ impl Default for Settings {
             seed: 1,
             stages: 4,
             patterns: Some(PatternSettings::default()),
-            rate: 0.5,
-            positions: 60_000,
+            rate: 1.5,
+            positions: 30_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
         }
@@ -225,13 +226,15 @@ pub struct Stored {
     pub sum: Sum,
     /// The weights of each role.
     pub weights: Vec<Weights>,
+    /// The search that it plays best with, as far as is known.
+    pub search: Search,
     /// For a game with one role, the best line that is known, as moves of the game's own network.
     pub line: Vec<u32>,
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c3";
-const MODEL: &[u8; 8] = b"senet-m2";
+const CHECKPOINT: &[u8; 8] = b"senet-c4";
+const MODEL: &[u8; 8] = b"senet-m4";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -268,7 +271,7 @@ impl Stored {
 
     fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
         let sight = &model.sight;
-        let symbols = &sight.game.program.symbols;
+        let symbols = &sight.game.program.symbols.unspelled();
         Stored {
             fingerprint: positions::fingerprint(&sight.game.circuit.network),
             features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
@@ -276,6 +279,7 @@ impl Stored {
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
+            search: Search::fitting(sight.game.universe.roles.len())[0],
             line: model.line.clone(),
         }
     }
@@ -286,7 +290,8 @@ impl Stored {
         if self.fingerprint != positions::fingerprint(&game.circuit.network) {
             return Err(kept("it is of another game, or of another version of the program".to_owned()));
         }
-        let read = |text: &String| feature::read(text, &game.program.symbols);
+        let symbols = game.program.symbols.unspelled();
+        let read = |text: &String| feature::read(text, &symbols);
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
         let sight =
             Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;

@@ -36,7 +36,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.8, threads: 1 }
+        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.95, threads: 1 }
     }
 }
 
@@ -52,7 +52,7 @@ pub struct Played {
 }
 
 /// Matches that are played together.
-const TOGETHER: u32 = 256;
+const TOGETHER: u32 = 128;
 /// Where several roles choose, so many joint moves are looked at, about.
 const JOINT: usize = 64;
 /// Rounds of regret matching.
@@ -138,7 +138,14 @@ impl<'a> Together<'a> {
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|_| Record::default()).collect();
-        Together { settings, fan: Fan::new(compiled.clone()), opinion: model.opinion(), sight: model.sight.clone(), slots, records }
+        Together {
+            settings,
+            fan: Fan::new(compiled.clone()),
+            opinion: model.opinion(),
+            sight: model.sight.clone(),
+            slots,
+            records,
+        }
     }
 
     fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
@@ -200,7 +207,8 @@ impl<'a> Together<'a> {
         }
         // Step 2. What follows, and what it is worth.
         let (mut next, mut values) = (Vec::new(), Vec::new());
-        let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
+        let steps =
+            parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
         self.fan.follow(steps, &mut next, &mut values);
         let n_words = self.fan.n_words();
         let is_looked_at = |at: usize| choices[parents[at]].as_ref().is_some_and(|choice| choice.n_choosers > 0);

@@ -37,7 +37,8 @@ impl Stream {
             squares.iter_mut().zip(values).for_each(|(sum, &value)| *sum += f64::from(value).powi(2));
         }
         // A feature counts about as much as a slot that is seen in one state of ten.
-        let scales: Vec<f32> = squares.iter().map(|sum| ((10.0 * sum / n_rows as f64).sqrt() as f32).max(1.0)).collect();
+        let scales: Vec<f32> =
+            squares.iter().map(|sum| ((10.0 * sum / n_rows as f64).sqrt() as f32).max(1.0)).collect();
         let role = |own: &Weights| {
             let mut weights = Vec::new();
             for ((bias, features), slots) in own.bias.iter().zip(&own.features).zip(&own.slots) {
@@ -52,7 +53,8 @@ impl Stream {
 
     /// Whether it has as many weights as a model.
     pub fn fits(&self, model: &Model) -> bool {
-        let n_weights = |own: &Weights| own.bias.len() * (1 + self.scales.len()) + own.slots.iter().map(Vec::len).sum::<usize>();
+        let n_weights =
+            |own: &Weights| own.bias.len() * (1 + self.scales.len()) + own.slots.iter().map(Vec::len).sum::<usize>();
         let fits = |(role, own): (&Role, &Weights)| {
             role.n_sets == own.bias.len()
                 && [role.weights.len(), role.net.len(), role.size.len()] == [n_weights(own); 3]
@@ -86,7 +88,8 @@ impl Stream {
                 let mut sum: f32 = seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum();
                 let mut squares: f32 = seen.iter().map(|seen| seen * seen).sum();
                 let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
-                let slots = || slots.iter().filter(|&&slot| slot != u32::MAX).map(|&slot| slot as usize + 1 + n_features);
+                let slots =
+                    || slots.iter().filter(|&&slot| slot != u32::MAX).map(|&slot| slot as usize + 1 + n_features);
                 for slot in slots() {
                     sum += weights[slot];
                     squares += 1.0;
@@ -142,5 +145,54 @@ impl Stream {
             own
         };
         Model::new(sight.clone(), self.roles.iter().map(weights).collect(), sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(n_features: usize, n_slots: usize, n_sets: usize) -> Stream {
+        let n = n_sets * (1 + n_features + n_slots);
+        let role = Role { n_sets, weights: vec![0.0; n], net: vec![0.0; n], size: vec![0.0; n] };
+        Stream { scales: vec![1.0; n_features], roles: vec![role] }
+    }
+
+    /// One position: half of the error is taken, shared by what is seen as its square says; and the next step is as coherent as
+    /// the corrections were.
+    #[test]
+    fn a_step_by_hand() {
+        let rows = Rows { values: vec![2], slots: vec![1, u32::MAX], sets: vec![1] };
+        let mut stream = stream(1, 3, 2);
+        let loss = stream.learn(&rows, &[1.0], &[0], 0.5);
+        assert!((loss[0] - std::f64::consts::LN_2).abs() < 1e-6);
+        // Seen: 1 (bias), 2 and a slot; the squares are 1 + 4 + 1. The error is 0.5.
+        let step = 0.5 * 0.5 / 6.0;
+        let expected = [0.0, 0.0, 0.0, 0.0, 0.0, step, 2.0 * step, 0.0, step, 0.0];
+        let near = |one: &[f32], other: &[f32]| one.iter().zip(other).all(|(one, other)| (one - other).abs() < 1e-6);
+        assert!(near(&stream.roles[0].weights, &expected), "{:?}", stream.roles[0].weights);
+        // A correction the other way: the weights now take only what their corrections have in common.
+        stream.learn(&rows, &[0.0], &[0], 0.5);
+        let before: Vec<f32> = stream.roles[0].weights.clone();
+        let (net, size) = (stream.roles[0].net[5], stream.roles[0].size[5]);
+        assert!(net < 0.0 && size > 1.0 && net.abs() / size < 0.1, "{net} {size}");
+        stream.learn(&rows, &[0.0], &[0], 0.5);
+        let moved = before[5] - stream.roles[0].weights[5];
+        assert!(moved > 0.0 && moved < 0.1 * step, "{moved}");
+    }
+
+    #[test]
+    fn what_decides_is_found() {
+        // Slot 0 wins, slot 1 loses, slot 2 says nothing.
+        let slots: Vec<u32> = (0..400).flat_map(|row| [row % 2, 2]).collect();
+        let targets: Vec<f32> = (0..400).map(|row| if row % 2 == 0 { 1.0 } else { 0.0 }).collect();
+        let rows = Rows { values: Vec::new(), slots, sets: vec![0; 400] };
+        let mut stream = stream(0, 3, 1);
+        let order: Vec<u32> = (0..400).collect();
+        let first = stream.learn(&rows, &targets, &order, 0.5)[0];
+        let last = (0..5).map(|_| stream.learn(&rows, &targets, &order, 0.5)[0]).last().expect("five times");
+        assert!(last < first / 4.0, "{first} {last}");
+        let weights = &stream.roles[0].weights;
+        assert!(weights[1] > 1.0 && weights[2] < -1.0 && weights[3].abs() < 0.3, "{weights:?}");
     }
 }

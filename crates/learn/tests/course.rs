@@ -8,13 +8,13 @@ use features::game::Game;
 use features::positions::{self, Positions, collect};
 use learn::course::{Checkpoint, Course, Settings, Stored};
 use learn::model::Sum;
-use learn::seat::Seat;
+use learn::player::one_ply;
 use learn::{self_play, teach};
 use machine::RoleId;
 use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use search::{Greedy, Limit, Player, Position, Random, match_play};
+use search::{Evaluate, Limit, Player, Position, Random, match_play};
 
 struct Prepared {
     game: Arc<Game>,
@@ -36,7 +36,8 @@ fn prepare(name: &str) -> Prepared {
 fn settings(threads: usize) -> Settings {
     Settings {
         stages: 2,
-        play: self_play::Settings { matches: 20, nodes: 50, threads, ..self_play::Settings::default() },
+        positions: 2_000,
+        play: self_play::Settings { threads, ..self_play::Settings::default() },
         teach: teach::Settings { iterations: 20, threads, ..teach::Settings::default() },
         ..Settings::default()
     }
@@ -101,6 +102,7 @@ fn search_and_fitting_see_the_same() {
         let sight = &model.sight;
         let mut own = Scalar::new(Compiled::new(prepared.game.circuit.network.clone()));
         let mut judge = model.judge();
+        let mut opinion = model.opinion();
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let back: Vec<u32> = {
             let moves = sight.views.moves();
@@ -124,6 +126,11 @@ fn search_and_fitting_see_the_same() {
                 let seen = f64::from(judge.sum(RoleId(role as u32)));
                 assert!((expected - seen).abs() < 1e-3 * (1.0 + expected.abs()), "{name}: {expected} {seen}");
             }
+            let mut many = Vec::new();
+            opinion.values(&[judge.machine().bits()], &mut many);
+            let one: Vec<f32> = (0..n_roles as u32).map(|role| judge.estimate(RoleId(role))).collect();
+            assert!(one.iter().zip(&many).all(|(one, many)| (one - many).abs() < 1e-4), "{name}: {one:?} {many:?}");
+            assert_eq!(one.len(), many.len());
             let mut joint = Vec::new();
             for role in (0..n_roles as u32).map(RoleId) {
                 let mut legal = Vec::new();
@@ -159,8 +166,7 @@ fn what_was_learned_wins() {
     let compiled = Compiled::new(prepared.game.circuit.network.clone());
     let mut points = 0;
     for number in 0..40 {
-        let own = Greedy::new(course.model().judge(), number);
-        let mut own: Box<dyn Player> = Box::new(Seat::new(own, course.model().sight.clone()));
+        let mut own = one_ply(course.model(), number);
         let mut other: Box<dyn Player> = Box::new(Random::new(compiled.clone(), number));
         let seat = number as usize % 2;
         let mut players: [&mut dyn Player; 2] =

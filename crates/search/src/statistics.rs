@@ -43,6 +43,21 @@ pub fn bootstrap(results: &[f64], n_draws: usize, random: &mut impl Rng) -> Inte
     Interval { mean, low: means[tail], high: means[means.len() - 1 - tail] }
 }
 
+/// The part of all points that the first of two sides has, given the points of both in independent trials: 0.5 is even, whatever
+/// they add up to. The interval follows from the part's linear approximation; where trials hardly differ it is too narrow.
+pub fn share(trials: &[(f64, f64)]) -> Interval {
+    let (own, others) = trials.iter().fold((0.0, 0.0), |sum, trial| (sum.0 + trial.0, sum.1 + trial.1));
+    let n = trials.len() as f64;
+    if trials.len() < 2 || own + others <= 0.0 {
+        let mean = if own + others > 0.0 { own / (own + others) } else { 0.5 };
+        return Interval { mean, low: 0.0, high: 1.0 };
+    }
+    let mean = own / (own + others);
+    let squares: f64 = trials.iter().map(|trial| (trial.0 * (1.0 - mean) - trial.1 * mean).powi(2)).sum();
+    let half = Z * (squares * n / (n - 1.0)).sqrt() / (own + others);
+    Interval { mean, low: (mean - half).max(0.0), high: (mean + half).min(1.0) }
+}
+
 /// What a difference in Elo points means as an expected result.
 pub fn expected_result(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
@@ -116,6 +131,23 @@ mod tests {
         let wilson = wilson(120.0, 400);
         assert_eq!(drawn.mean, 0.3);
         assert!((drawn.low - wilson.low).abs() < 0.01 && (drawn.high - wilson.high).abs() < 0.01, "{drawn:?}");
+    }
+
+    /// Where two sides share what there is, a share is a mean, with the interval of a mean; where they don't, even is even.
+    #[test]
+    fn shares_are_means_where_points_add_up() {
+        let shared: Vec<(f64, f64)> =
+            (0..400).map(|index| if index % 10 < 3 { (1.0, 0.0) } else { (0.0, 1.0) }).collect();
+        let (found, wilson) = (share(&shared), wilson(120.0, 400));
+        assert!((found.mean - 0.3).abs() < 1e-12);
+        assert!((found.low - wilson.low).abs() < 0.01 && (found.high - wilson.high).abs() < 0.01, "{found:?}");
+        // One of three wins, each as often; the other two have half a point on average then.
+        let third: Vec<(f64, f64)> =
+            (0..300).map(|index| if index % 3 == 0 { (1.0, 0.0) } else { (0.0, 0.5) }).collect();
+        let found = share(&third);
+        assert!((found.mean - 0.5).abs() < 1e-12 && found.low > 0.4 && found.high < 0.6, "{found:?}");
+        assert_eq!(share(&[]), Interval { mean: 0.5, low: 0.0, high: 1.0 });
+        assert_eq!(share(&[(0.0, 0.0); 5]), Interval { mean: 0.5, low: 0.0, high: 1.0 });
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a game's commands work on: the canonical form, a memory, and positions of played matches.
+//! What a game's commands work on: the canonical form, a memory, positions of played matches and features chosen by them.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use arena::Store;
 use arena::store::Key;
+use features::construct::{self, construct};
+use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions, StopReason, collect};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
 
 use crate::memory;
 use crate::rules::Rules;
@@ -29,6 +32,11 @@ impl Bar {
         self.0.set_length(of.max(1) as u64);
         self.0.set_position(done.min(of.max(1)) as u64);
         self.0.set_message(stage.to_owned());
+    }
+
+    /// Prints a line to standard error that stays.
+    pub(crate) fn above(&self, line: &str) {
+        self.0.suspend(|| eprintln!("{line}"));
     }
 
     pub(crate) fn clear(&self) {
@@ -79,7 +87,7 @@ pub(crate) fn positions(
     let key = Key {
         game: of,
         seed: settings.seed,
-        settings: hash(&format!("{} {} {settings:?}", positions::VERSION, positions::PLAY_VERSION)),
+        settings: hash(format!("{} {} {settings:?}", positions::VERSION, positions::PLAY_VERSION)),
     };
     if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
         match usable(&bytes) {
@@ -112,8 +120,65 @@ pub(crate) fn positions(
     Ok(Played { positions, reused: false, stopped })
 }
 
-/// A number for everything that something kept depends on: the 64-bit FNV-1a hash of a text.
-pub(crate) fn hash(text: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+/// Raised when features are chosen in another way, so that kept ones are not used any more.
+const FEATURES_VERSION: u32 = 1;
+
+/// Features as they are kept, in the names of the canonical form.
+#[derive(Serialize, Deserialize)]
+struct KeptFeatures {
+    /// How long it took to find them.
+    seconds: f64,
+    features: Vec<String>,
+}
+
+/// The features of a game with this fingerprint that positions choose: from the memory, else constructed and kept there. `seconds`
+/// says how long this is going on, positions included; the answer's number says how long it took when they were constructed.
+pub(crate) fn features(
+    game: &Game,
+    of: u128,
+    (played, play): (&Positions, &positions::Settings),
+    settings: &construct::Settings,
+    memory: &mut Store,
+    bar: &Bar,
+    seconds: &dyn Fn() -> f64,
+) -> anyhow::Result<(Vec<Feature>, f64)> {
+    let alike = construct::Settings { threads: 1, ..settings.clone() };
+    let key = Key {
+        game: of,
+        seed: settings.seed,
+        settings: hash(format!("{FEATURES_VERSION} {} {play:?} {alike:?}", positions::PLAY_VERSION)),
+    };
+    let symbols = game.program.symbols.unspelled();
+    let usable = |bytes: &[u8]| -> Result<(Vec<Feature>, f64), String> {
+        let kept: KeptFeatures = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
+        let read = kept.features.iter().map(|text| feature::read(text, &symbols));
+        Ok((read.collect::<Result<_, _>>()?, kept.seconds))
+    };
+    if let Some(bytes) = memory.features(key)? {
+        match usable(&bytes) {
+            Ok(kept) => return Ok(kept),
+            Err(reason) => {
+                bar.clear();
+                eprintln!("warning: the features in the memory can't be used, so they are made again: {reason}");
+            }
+        }
+    }
+    let set = construct(game, played, settings, &mut |progress: construct::Progress| {
+        bar.show(progress.stage, progress.done, progress.of);
+        true
+    })
+    .map_err(|reason| anyhow!(reason))?;
+    let features: Vec<Feature> = set.features.into_iter().map(|selected| selected.feature).collect();
+    let kept = KeptFeatures {
+        seconds: seconds(),
+        features: features.iter().map(|feature| feature.display(&symbols).to_string()).collect(),
+    };
+    memory.keep_features(key, played.len() as u64, &serde_json::to_vec(&kept)?, memory::now())?;
+    Ok((features, kept.seconds))
+}
+
+/// A number for everything that something kept depends on: the 64-bit FNV-1a hash of some bytes.
+pub(crate) fn hash(bytes: impl AsRef<[u8]>) -> u64 {
+    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

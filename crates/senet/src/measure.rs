@@ -1,124 +1,617 @@
 //! What a model is worth: matches against simple players, with intervals.
+//!
+//! Every comparison is a numbered list of matches. The number says which seat the model has, how the match is opened and what
+//! both players' chances are; so matches can be kept one by one, and a comparison that was interrupted goes on. The seats of an
+//! opening are taken in turn, and a comparison ends only after whole turns. Openings are some moves by chance, all of them
+//! different as far as there are so many; against random play, and alone, a match begins at its beginning.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use features::game::Game;
 use learn::model::Model;
 use learn::player::{self, Search};
 use machine::{lanes, scalar};
-use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, match_play, statistics};
-use serde::Serialize;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use search::statistics::{Interval, Sprt};
+use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, legal_moves, match_play, statistics};
+use serde::{Deserialize, Serialize};
+
+/// Raised when players or matches change, so that kept matches are not mixed with others.
+pub(crate) const VERSION: u32 = 1;
+/// The test that ends matches against tree search early: whether the model gets 60 % of the points, or 47 %. Each is believed
+/// wrongly in at most 5 % of the cases. Up to 100 matches, 60 % is believed only of a score of at least 59.
+pub(crate) const TEST: Sprt = Sprt { p0: 0.47, p1: 0.60, alpha: 0.05, beta: 0.05 };
+
+/// Matches before a test may decide.
+const LEAST: usize = 30;
+/// Joint moves in a match; longer ones are given up, and count as draws.
+const PLIES: usize = 1_000;
+/// The most joint moves of an opening.
+const OPENING: usize = 4;
+
+/// Whom a model is compared with, and how it thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// One move ahead, against random play.
+    OnePlyRandom,
+    /// One move ahead, against the goals' fuzzy truth one move ahead.
+    OnePlyFuzzy,
+    /// Searching, against random play.
+    SearchRandom,
+    /// Searching, against tree search with playouts, with the same time for a move.
+    SearchUct,
+    /// One move ahead, in a game for one.
+    OnePlyAlone,
+    /// Searching, in a game for one.
+    SearchAlone,
+}
+
+impl Kind {
+    /// Whether time for a move matters.
+    pub(crate) fn is_timed(self) -> bool {
+        matches!(self, Kind::SearchRandom | Kind::SearchUct | Kind::SearchAlone)
+    }
+
+    /// Who the other is, and how both think, with so many seconds for a move.
+    pub(crate) fn against(self, seconds: f64) -> String {
+        match self {
+            Kind::OnePlyRandom => "random play, one move ahead".to_owned(),
+            Kind::OnePlyFuzzy => "fuzzy goals, both one move ahead".to_owned(),
+            Kind::SearchRandom => format!("random play, searching {seconds} s a move"),
+            Kind::SearchUct => format!("tree search, both {seconds} s a move"),
+            Kind::OnePlyAlone => "nobody, one move ahead".to_owned(),
+            Kind::SearchAlone => format!("nobody, searching {seconds} s a move"),
+        }
+    }
+
+    /// Whether matches would hardly vary if they all began in the same way.
+    fn needs_openings(self) -> bool {
+        matches!(self, Kind::OnePlyFuzzy | Kind::SearchUct)
+    }
+}
+
+/// Some matches of a model against another player.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison {
+    pub(crate) kind: Kind,
+    /// For a move, where a side searches.
+    pub(crate) move_time: Duration,
+    /// How many matches there are; as many more as it takes for each role to have its turn.
+    pub(crate) matches: u32,
+    /// Whether it ends as soon as [`TEST`] has decided. Where the results of two roles don't add up to 100, it does not.
+    pub(crate) sequential: bool,
+}
+
+/// One match of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    pub(crate) number: u32,
+    /// Each role's result; none if the match was given up.
+    pub(crate) goals: Option<Vec<i64>>,
+}
+
+/// How a model did against another player.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Score {
+    pub(crate) kind: Kind,
+    /// Seconds for a move, where a side searches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) move_time: Option<f64>,
+    /// The model's part of the points in per cent, and its 95 % interval: 50 is even. Where two roles share 100 points, this is
+    /// the mean result; and so it is in a game for one.
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// The mean result of the model, and of a player on the other side.
+    pub(crate) result: f64,
+    pub(crate) others: Option<f64>,
+    /// The best result of the model.
+    pub(crate) best: i64,
+    pub(crate) matches: usize,
+    /// Matches in which the model's result was better than the mean of the others, and worse.
+    pub(crate) wins: usize,
+    pub(crate) losses: usize,
+    /// Matches that took too long.
+    pub(crate) given_up: usize,
+    /// What the sequential test believes: whether it is 60 % sooner than 47 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decided: Option<bool>,
+}
+
+impl Score {
+    /// Who the other was, and how both thought.
+    pub(crate) fn against(&self) -> String {
+        self.kind.against(self.move_time.unwrap_or(0.0))
+    }
+
+    /// The F-measure of wins and losses: 100 (n + wins - losses) / 2n.
+    pub(crate) fn f_measure(&self) -> f64 {
+        let n = self.matches.max(1) as f64;
+        100.0 * (n + self.wins as f64 - self.losses as f64) / (2.0 * n)
+    }
+}
+
+/// All that take part in a model's comparisons.
+pub(crate) struct Players {
+    model: Arc<Model>,
+    /// How the model looks ahead.
+    search: Search,
+    scalar: Arc<scalar::Compiled>,
+    lanes: Arc<lanes::Compiled>,
+    fuzzy: Option<Arc<fuzzy::Compiled>>,
+    n_roles: usize,
+    /// Whether two roles share 100 points.
+    shared: bool,
+}
+
+impl Players {
+    pub(crate) fn new(game: &Game, model: Arc<Model>, search: Search) -> Players {
+        let network = &game.circuit.network;
+        let compile = |ground| fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure));
+        Players {
+            model,
+            search,
+            scalar: scalar::Compiled::new(network.clone()),
+            lanes: lanes::Compiled::new(network.clone()),
+            fuzzy: game.circuit.ground.as_ref().map(|ground| Arc::new(compile(ground))),
+            n_roles: network.roles.len(),
+            shared: is_shared(game),
+        }
+    }
+
+    fn own(&self, kind: Kind, seed: u64) -> Box<dyn Player> {
+        match kind.is_timed() {
+            true => player::player(&self.model, self.search, seed),
+            false => player::one_ply(&self.model, seed),
+        }
+    }
+
+    fn other(&self, kind: Kind, seed: u64) -> Box<dyn Player> {
+        match (kind, &self.fuzzy) {
+            (Kind::OnePlyFuzzy, Some(compiled)) => {
+                let position = Fuzzy::new(self.scalar.clone(), compiled.clone(), fuzzy::Settings::default());
+                Box::new(Greedy::new(position, seed))
+            }
+            (Kind::SearchUct, _) => Box::new(Uct::new(self.lanes.clone(), search::uct::Settings::default(), seed)),
+            _ => Box::new(Random::new(self.scalar.clone(), seed)),
+        }
+    }
+}
+
+/// Whether two roles share 100 points.
+pub(crate) fn is_shared(game: &Game) -> bool {
+    game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2
+}
+
+/// Whether a comparison makes sense in a game.
+pub(crate) fn is_possible(kind: Kind, game: &Game) -> bool {
+    let alone = matches!(kind, Kind::OnePlyAlone | Kind::SearchAlone);
+    alone == (game.universe.roles.len() == 1) && (kind != Kind::OnePlyFuzzy || game.circuit.ground.is_some())
+}
+
+/// The matches of a comparison that have been played.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    comparison: Comparison,
+    n_roles: usize,
+    shared: bool,
+    results: BTreeMap<u32, Option<Vec<i64>>>,
+}
+
+impl Tally {
+    /// No matches yet, of a game with so many roles; `shared` says whether two roles share 100 points.
+    pub(crate) fn new(comparison: Comparison, n_roles: usize, shared: bool) -> Tally {
+        Tally { comparison, n_roles, shared, results: BTreeMap::new() }
+    }
+
+    pub(crate) fn comparison(&self) -> &Comparison {
+        &self.comparison
+    }
+
+    /// Adds a match, unless one with its number is there.
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        let sound = outcome.goals.as_ref().is_none_or(|goals| goals.len() == self.n_roles);
+        if sound && outcome.number < self.most() {
+            self.results.entry(outcome.number).or_insert(outcome.goals);
+        }
+    }
+
+    /// How many matches there are.
+    pub(crate) fn len(&self) -> usize {
+        self.results.len()
+    }
+
+    /// How many matches there may be: whole turns of the seats.
+    pub(crate) fn most(&self) -> u32 {
+        self.whole_turns(self.comparison.matches)
+    }
+
+    /// How many matches there are in the end, as far as that is known.
+    fn end(&self) -> u32 {
+        if self.decided().is_some() { self.whole_turns(self.n_begun()).min(self.most()) } else { self.most() }
+    }
+
+    /// How many matches were begun, where they are begun in order.
+    fn n_begun(&self) -> u32 {
+        self.results.last_key_value().map_or(0, |(last, _)| last + 1)
+    }
+
+    /// Whether no match is missing.
+    pub(crate) fn is_done(&self) -> bool {
+        self.len() >= self.end() as usize
+    }
+
+    fn whole_turns(&self, n: u32) -> u32 {
+        n.next_multiple_of(self.n_roles as u32)
+    }
+
+    /// What the test believes, if it has seen enough.
+    fn decided(&self) -> Option<bool> {
+        if !self.comparison.sequential || !self.shared || self.len() < LEAST {
+            return None;
+        }
+        let points: f64 = self.points().map(|(own, _)| own).sum();
+        TEST.decide(points, self.len() as u64)
+    }
+
+    /// For each match, what the model got and what the others got on average, as parts of 100 points.
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.results.iter().map(|(number, goals)| {
+            let Some(goals) = goals else { return (0.5, 0.5) };
+            let own = goals[*number as usize % self.n_roles];
+            let others = (goals.iter().sum::<i64>() - own) as f64 / (self.n_roles.max(2) - 1) as f64;
+            (own as f64 / 100.0, others / 100.0)
+        })
+    }
+
+    /// What the matches say; nothing if there are none.
+    pub(crate) fn score(&self) -> Option<Score> {
+        let points: Vec<(f64, f64)> = self.points().collect();
+        let n = points.len();
+        let (own, others) = points.iter().fold((0.0, 0.0), |sum, match_| (sum.0 + match_.0, sum.1 + match_.1));
+        let alone = self.n_roles == 1;
+        let mut interval = statistics::wilson(own, n as u64);
+        if !alone && !self.shared {
+            // Matches of one opening hang together. Where they hardly vary, Wilson's interval is the cautious one.
+            let turns = |turn: &[(f64, f64)]| turn.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+            let trials: Vec<(f64, f64)> = points.chunks(self.n_roles).map(turns).collect();
+            let share = statistics::share(&trials);
+            let wilson = statistics::wilson(share.mean * n as f64, n as u64);
+            interval = Interval { mean: share.mean, low: share.low.min(wilson.low), high: share.high.max(wilson.high) };
+        }
+        let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|part| 100.0 * part);
+        (n > 0).then(|| Score {
+            kind: self.comparison.kind,
+            move_time: self.comparison.kind.is_timed().then_some(self.comparison.move_time.as_secs_f64()),
+            mean,
+            low,
+            high,
+            result: 100.0 * own / n as f64,
+            others: (!alone).then_some(100.0 * others / n as f64),
+            best: points.iter().map(|(own, _)| (100.0 * own) as i64).max().unwrap_or(0),
+            matches: n,
+            wins: points.iter().filter(|(own, others)| own > others).count(),
+            losses: points.iter().filter(|(own, others)| own < others).count(),
+            given_up: self.results.values().filter(|goals| goals.is_none()).count(),
+            decided: self.decided(),
+        })
+    }
+}
 
 /// How matches are played.
+pub(crate) struct Pace {
+    /// Matches that are played at once, each on a thread of its own.
+    pub(crate) threads: usize,
+    pub(crate) seed: u64,
+    /// After this, no turn of the seats is begun, but for the first.
+    pub(crate) until: Option<Instant>,
+}
+
+/// Plays the matches that are missing. Each is given to `keep` as soon as it is over, which may end the comparison by saying no.
+pub(crate) fn play(
+    players: &Players,
+    tally: Tally,
+    pace: &Pace,
+    keep: &(dyn Fn(&Outcome, &Tally) -> bool + Sync),
+) -> Tally {
+    let (comparison, n_roles) = (tally.comparison, players.n_roles);
+    let n_openings = if comparison.kind.needs_openings() { tally.most() as usize / n_roles } else { 0 };
+    let openings = openings(&players.scalar, n_openings, pace.seed);
+    let mut table = Table { begun: tally.n_begun(), end: tally.end(), ended: false, tally };
+    // Matches that were under way when the test decided may change its mind.
+    while !table.ended && !table.tally.is_done() {
+        let (tally, end) = (&table.tally, table.tally.end());
+        let missing: Vec<u32> = (0..end).filter(|number| !tally.results.contains_key(number)).collect();
+        table.end = end;
+        let shared = Mutex::new(table);
+        let one = |machine: &mut scalar::Scalar, place: u32| {
+            let number = missing[place as usize];
+            if !locked(&shared).may_begin(number, pace) {
+                return None;
+            }
+            let opening = openings.get(number as usize / n_roles).map_or(&[][..], |opening| opening);
+            let goals = match_of(players, &comparison, machine, number, opening, pace.seed);
+            locked(&shared).add(Outcome { number, goals }, keep);
+            Some(())
+        };
+        let machine = || scalar::Scalar::new(players.scalar.clone());
+        match_play::on_threads(0..missing.len() as u32, pace.threads, machine, one);
+        table = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
+    table.tally
+}
+
+/// What the threads of a comparison have in common.
+struct Table {
+    tally: Tally,
+    /// Every match before this one was begun.
+    begun: u32,
+    /// No match from this one on is begun.
+    end: u32,
+    /// Whether time is up, or nobody wants more.
+    ended: bool,
+}
+
+impl Table {
+    fn may_begin(&mut self, number: u32, pace: &Pace) -> bool {
+        if self.begun > 0 && pace.until.is_some_and(|until| Instant::now() >= until) {
+            self.ended = true;
+            self.finish_turn();
+        }
+        let may = number < self.end;
+        if may {
+            self.begun = self.begun.max(number + 1);
+        }
+        may
+    }
+
+    fn add(&mut self, outcome: Outcome, keep: &(dyn Fn(&Outcome, &Tally) -> bool + Sync)) {
+        self.tally.add(outcome.clone());
+        if self.tally.decided().is_some() {
+            self.finish_turn();
+        }
+        if !keep(&outcome, &self.tally) {
+            (self.ended, self.end) = (true, 0);
+        }
+    }
+
+    /// Ends play with the turn of seats that is under way.
+    fn finish_turn(&mut self) {
+        self.end = self.end.min(self.tally.whole_turns(self.begun));
+    }
+}
+
+fn locked(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Plays one match: the results, or nothing if it takes too long.
+fn match_of(
+    players: &Players,
+    comparison: &Comparison,
+    machine: &mut scalar::Scalar,
+    number: u32,
+    opening: &[Vec<u32>],
+    seed: u64,
+) -> Option<Vec<i64>> {
+    let n_roles = players.n_roles;
+    let seat = number as usize % n_roles;
+    let mut random = Pcg64Mcg::seed_from_u64(mixed(seed, u64::from(number) + 1));
+    let mut seated: Vec<Box<dyn Player>> = (0..n_roles)
+        .map(|role| {
+            let seed = random.random();
+            if role == seat { players.own(comparison.kind, seed) } else { players.other(comparison.kind, seed) }
+        })
+        .collect();
+    let mut seats: Vec<&mut dyn Player> = seated.iter_mut().map(|player| &mut **player as _).collect();
+    let played = match_play::play(machine, &mut seats, opening, PLIES, &mut |_, choose| {
+        if !comparison.kind.is_timed() {
+            return choose(&Limit::nodes(u64::MAX));
+        }
+        let end = Instant::now() + comparison.move_time;
+        choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
+    });
+    played.goals.into_iter().collect()
+}
+
+/// So many openings of up to [`OPENING`] joint moves by chance, after which a match goes on. They lead to different states as far
+/// as a few tries find such.
+fn openings(compiled: &Arc<scalar::Compiled>, n: usize, seed: u64) -> Vec<Vec<Vec<u32>>> {
+    let mut machine = scalar::Scalar::new(compiled.clone());
+    let mut random = Pcg64Mcg::seed_from_u64(mixed(seed, 0));
+    let mut seen: HashSet<Vec<u64>> = HashSet::new();
+    let mut attempt = || {
+        machine.jump(compiled.initial());
+        let mut opening = Vec::new();
+        for _ in 0..random.random_range(0..=OPENING) {
+            let legal = legal_moves(&machine);
+            if machine.terminal() || legal.iter().any(Vec::is_empty) {
+                return None;
+            }
+            let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
+            machine.make(&joint);
+            opening.push(joint);
+        }
+        (!machine.terminal()).then(|| (opening, machine.bits().to_vec()))
+    };
+    let mut one = || {
+        let mut last = Vec::new();
+        for (opening, state) in (0..50).filter_map(|_| attempt()) {
+            if seen.insert(state) {
+                return opening;
+            }
+            last = opening;
+        }
+        last
+    };
+    (0..n).map(|_| one()).collect()
+}
+
+/// A seed for each purpose, by the finalizer of SplitMix64.
+fn mixed(seed: u64, purpose: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// How a model is measured right after it was learned.
 pub(crate) struct Contest {
     /// For a move, where both sides search.
     pub(crate) move_time: Duration,
     /// For all matches together.
     pub(crate) time: Duration,
-    /// Matches that are played at once.
     pub(crate) threads: usize,
     pub(crate) seed: u64,
 }
 
-/// How a model did against another player.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Score {
-    /// Who the other was, and how both thought.
-    pub(crate) against: String,
-    /// The mean result of the model's role, from 0 to 100, and its 95 % interval.
-    pub(crate) mean: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    pub(crate) matches: usize,
+/// Which search a model plays best with: short matches of each against tree search without knowledge, which is one of them. The
+/// first that is clearly better is taken.
+pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Search {
+    /// A search is clearly better with this score, in so many matches.
+    const CLEAR: (f64, usize) = (70.0, 16);
+    let kind = Kind::SearchUct;
+    let fitting = Search::fitting(game.universe.roles.len());
+    if !is_possible(kind, game) {
+        return fitting[0];
+    }
+    let candidates: Vec<Search> = fitting.iter().copied().filter(|&search| search != Search::Plain).collect();
+    let end = Instant::now() + contest.time;
+    let mut best = (50.0, Search::Plain);
+    for (at, &search) in candidates.iter().enumerate() {
+        stage(&format!("trying {}", search.name()));
+        let players = Players::new(game, model.clone(), search);
+        let comparison = Comparison { kind, move_time: contest.move_time, matches: 40, sequential: false };
+        let now = Instant::now();
+        let until = Some(now + end.saturating_duration_since(now) / (candidates.len() - at) as u32);
+        let pace = Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until };
+        let is_clear = |score: &Score| score.matches >= CLEAR.1 && score.mean >= CLEAR.0;
+        let tally = Tally::new(comparison, players.n_roles, players.shared);
+        let tally = play(&players, tally, &pace, &|_, tally| !tally.score().as_ref().is_some_and(is_clear));
+        let Some(score) = tally.score() else { continue };
+        if score.mean > best.0 {
+            best = (score.mean, search);
+        }
+        if is_clear(&score) {
+            break;
+        }
+    }
+    best.1
 }
 
-/// Matches of one comparison.
-const MATCHES: u32 = 200;
-/// Joint moves in a match; longer ones are given up.
-const PLIES: usize = 500;
-
-type Maker<'a> = dyn Fn(u64) -> Box<dyn Player> + Sync + 'a;
-
-/// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time. Roles are taken by
-/// turns. A comparison ends when its part of the time is up.
+/// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time; or alone. A
+/// comparison ends when its part of the time is up.
 pub(crate) fn measure(
-    game: &Arc<Game>,
+    game: &Game,
     model: &Arc<Model>,
+    search: Search,
     contest: &Contest,
     stage: &mut dyn FnMut(&str),
 ) -> Vec<Score> {
-    let network = &game.circuit.network;
-    let scalar = scalar::Compiled::new(network.clone());
-    let lanes = lanes::Compiled::new(network.clone());
-    let one_ply = |seed: u64| player::one_ply(model, seed);
-    let search = Search::fitting(network.roles.len())[0];
-    let searching = |seed: u64| player::player(model, search, seed);
-    let random = |seed: u64| -> Box<dyn Player> { Box::new(Random::new(scalar.clone(), seed)) };
-    let uct =
-        |seed: u64| -> Box<dyn Player> { Box::new(Uct::new(lanes.clone(), search::uct::Settings::default(), seed)) };
+    let players = Players::new(game, model.clone(), search);
+    let parts = [
+        (Kind::OnePlyRandom, 0.1),
+        (Kind::OnePlyFuzzy, 0.2),
+        (Kind::SearchUct, 0.7),
+        (Kind::OnePlyAlone, 0.3),
+        (Kind::SearchAlone, 0.7),
+    ];
     let mut scores = Vec::new();
-    let mut play = |against: String, own: &Maker, other: &Maker, part: f64| {
-        stage(&format!("playing against {against}"));
-        scores.extend(compare(game, &scalar, own, other, contest, contest.time.mul_f64(part), against));
-    };
-    if network.roles.len() > 1 {
-        play("random play, one move ahead".to_owned(), &one_ply, &random, 0.1);
-        if let Some(compiled) = fuzzy(game) {
-            let fuzzy = |seed: u64| -> Box<dyn Player> {
-                let position = Fuzzy::new(scalar.clone(), compiled.clone(), fuzzy::Settings::default());
-                Box::new(Greedy::new(position, seed))
-            };
-            play("fuzzy goals, both one move ahead".to_owned(), &one_ply, &fuzzy, 0.2);
-        }
-        let each = contest.move_time.as_secs_f64();
-        play(format!("tree search, both {each} s a move"), &searching, &uct, 0.7);
-    } else {
-        play("nobody, one move ahead".to_owned(), &one_ply, &random, 0.3);
-        let each = contest.move_time.as_secs_f64();
-        play(format!("nobody, searching {each} s a move"), &searching, &random, 0.7);
+    for (kind, part) in parts.into_iter().filter(|(kind, _)| is_possible(*kind, game)) {
+        stage(&format!("playing against {}", kind.against(contest.move_time.as_secs_f64())));
+        let comparison = Comparison { kind, move_time: contest.move_time, matches: 200, sequential: false };
+        let until = Some(Instant::now() + contest.time.mul_f64(part));
+        let pace = Pace { threads: contest.threads, seed: contest.seed, until };
+        let tally = Tally::new(comparison, players.n_roles, players.shared);
+        scores.extend(play(&players, tally, &pace, &|_, _| true).score());
     }
     scores
 }
 
-fn fuzzy(game: &Game) -> Option<Arc<fuzzy::Compiled>> {
-    let ground = game.circuit.ground.as_ref()?;
-    Some(Arc::new(fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure))))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Matches of one player against another; nothing if none was played to its end.
-fn compare(
-    game: &Game,
-    scalar: &Arc<scalar::Compiled>,
-    own: &Maker,
-    other: &Maker,
-    contest: &Contest,
-    time: Duration,
-    against: String,
-) -> Option<Score> {
-    let n_roles = game.universe.roles.len();
-    let start = Instant::now();
-    let one = |machine: &mut scalar::Scalar, number: u32| {
-        // At least one match for each role.
-        if number as usize >= n_roles && start.elapsed() >= time {
-            return None;
+    fn comparison(matches: u32, sequential: bool) -> Comparison {
+        Comparison { kind: Kind::SearchUct, move_time: Duration::from_millis(100), matches, sequential }
+    }
+
+    fn tally(comparison: Comparison, n_roles: usize, shared: bool, goals: impl Iterator<Item = Vec<i64>>) -> Tally {
+        let mut tally = Tally::new(comparison, n_roles, shared);
+        for (number, goals) in (0..).zip(goals) {
+            tally.add(Outcome { number, goals: Some(goals) });
         }
-        let seed = contest.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
-        let seat = number as usize % n_roles;
-        let mut players: Vec<Box<dyn Player>> =
-            (0..n_roles).map(|role| if role == seat { own(seed) } else { other(seed) }).collect();
-        let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
-        let played = match_play::play(machine, &mut seats, &[], PLIES, &mut |_, choose| {
-            let end = Instant::now() + contest.move_time;
-            choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
+        tally
+    }
+
+    /// The model wins every match; it has each seat in turn.
+    #[test]
+    fn a_clear_result_ends_a_sequential_comparison() {
+        let wins = |n: u32| (0..n).map(|number| if number % 2 == 0 { vec![100, 0] } else { vec![0, 100] });
+        assert!(!tally(comparison(100, true), 2, true, wins(29)).is_done());
+        let done = tally(comparison(100, true), 2, true, wins(30));
+        assert!(done.is_done());
+        let score = done.score().expect("matches");
+        assert_eq!((score.mean, score.wins, score.losses, score.decided), (100.0, 30, 0, Some(true)));
+        assert_eq!(score.f_measure(), 100.0);
+        assert!(!tally(comparison(100, true), 2, true, wins(31)).is_done(), "the seats are not even");
+        assert!(!tally(comparison(100, false), 2, true, wins(30)).is_done());
+        assert!(tally(comparison(100, false), 2, true, wins(100)).is_done());
+    }
+
+    /// Three roles, the winner has 100 and the last 0: who is as good as the others has half.
+    #[test]
+    fn even_is_half_whatever_results_add_up_to() {
+        let even = (0..30).map(|number| match number / 3 % 3 {
+            0 => vec![100, 50, 0],
+            1 => vec![0, 100, 50],
+            _ => vec![50, 0, 100],
         });
-        Some(played.goals[seat].map(|goal| goal as f64 / 100.0))
-    };
-    let machine = || scalar::Scalar::new(scalar.clone());
-    let results: Vec<f64> =
-        match_play::on_threads(0..MATCHES, contest.threads, machine, one).into_iter().flatten().collect();
-    let points: f64 = results.iter().sum();
-    let interval = statistics::wilson(points, results.len() as u64);
-    let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|part| 100.0 * part);
-    (!results.is_empty()).then_some(Score { against, mean, low, high, matches: results.len() })
+        let tally = tally(comparison(28, true), 3, false, even);
+        assert_eq!(tally.most(), 30);
+        let score = tally.score().expect("matches");
+        assert!((score.mean - 50.0).abs() < 1e-9 && score.low < 40.0 && score.high > 60.0, "{score:?}");
+        assert_eq!((score.wins, score.losses, score.decided), (10, 10, None));
+        assert!((score.result - 50.0).abs() < 1e-9 && (score.others.expect("there are") - 50.0).abs() < 1e-9);
+    }
+
+    /// An even result decides nothing, and 60 % is never believed of much less.
+    #[test]
+    fn the_test_keeps_what_the_table_says() {
+        for n in LEAST as u64..=100 {
+            for wins in 0..=n {
+                match TEST.decide(wins as f64, n) {
+                    Some(true) => assert!(wins * 100 >= 59 * n, "{wins} of {n}"),
+                    Some(false) => assert!(wins * 100 <= 48 * n, "{wins} of {n}"),
+                    None => {}
+                }
+            }
+            assert_eq!(TEST.decide(n as f64 / 2.0, n), None);
+        }
+    }
+
+    #[test]
+    fn openings_are_different_and_matches_go_on() {
+        let text = std::fs::read("../../games/tic-tac-toe/rules.kif").expect("a game of the library");
+        let game = Game::new(gdl::read("tic-tac-toe", &text).program, 1).expect("it has a network");
+        let compiled = scalar::Compiled::new(game.circuit.network.clone());
+        let openings = openings(&compiled, 100, 1);
+        let mut machine = scalar::Scalar::new(compiled.clone());
+        let states: HashSet<Vec<u64>> = openings
+            .iter()
+            .map(|opening| {
+                machine.jump(compiled.initial());
+                opening.iter().for_each(|joint| machine.make(joint));
+                assert!(!machine.terminal() && opening.len() <= OPENING);
+                machine.bits().to_vec()
+            })
+            .collect();
+        assert_eq!(states.len(), 100);
+        assert_eq!(openings, super::openings(&compiled, 100, 1));
+        assert_ne!(openings, super::openings(&compiled, 100, 2));
+    }
 }

@@ -1,5 +1,6 @@
 //! `senet learn`, `senet models` and `senet explain` from outside.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,10 +54,15 @@ fn a_game_is_learned_and_explained() {
     assert!(told.starts_with("tic-tac-toe: ") && told.contains("LEARNED AGAINST"), "{told}");
     assert!(told.contains("random play, one move ahead") && told.contains("kept as model 1"), "{told}");
     let models = memory.senet(&["models"]);
-    assert!(models.contains("tic-tac-toe"), "{models}");
+    assert!(models.contains("tic-tac-toe") && models.contains(" to "), "the score against tree search: {models}");
     let explained = memory.senet(&["explain", "tic-tac-toe", "--top", "3"]);
     assert!(explained.starts_with("model 1 of tic-tac-toe") && explained.contains("to move"), "{explained}");
     assert!(explained.contains("features"), "{explained}");
+    let picture = memory.0.join("curve.svg");
+    memory.senet(&["explain", "1", "--top", "1", "--curve", picture.to_str().expect("plain")]);
+    let picture = std::fs::read_to_string(picture).expect("drawn");
+    assert!(picture.starts_with("<svg ") && picture.matches("<polyline").count() == 1, "{picture}");
+    assert!(picture.contains("against tree search") && picture.contains("matches with itself"), "{picture}");
     let parts: Value = serde_json::from_str(&memory.senet(&["explain", "1", "--json"])).expect("JSON");
     assert!(parts.as_array().expect("a list").len() >= 2);
     assert!(memory.senet(&["models", "forget", "1"]).contains("forgotten"));
@@ -65,36 +71,64 @@ fn a_game_is_learned_and_explained() {
     assert!(output.status.code() == Some(2) && error.contains("senet learn tic-tac-toe"), "{error}");
 }
 
-/// The same seed gives the same curve on any number of threads, also for a scrambled copy, and after a kill.
-#[test]
-fn kills_threads_and_names_change_nothing() {
-    let memory = Memory::new("killed");
-    let whole = memory.learn("tic-tac-toe", &["--generations", "3", "--threads", "1"]);
-    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "3", "--threads", "2"]), whole);
-    // A course that is killed once something of it was kept.
-    let killed = Memory::new("resumed");
-    let mut child = killed
+/// The files of one kind that a memory keeps.
+fn files(memory: &Memory, kind: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(memory.0.join("memory.db-files"));
+    let paths = entries.map(|entries| entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>());
+    paths.unwrap_or_default().into_iter().filter(|path| path.extension().is_some_and(|end| end == kind)).collect()
+}
+
+/// Starts to learn Tic-Tac-Toe for ever, and kills that as soon as something of a kind has been kept so many times.
+fn kill_when_kept(memory: &Memory, kind: &str, times: usize) {
+    let mut child = memory
         .command(&["learn", "tic-tac-toe", "--generations", "100000", "--no-measure"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    let folder = killed.0.join("memory.db-files");
     let start = Instant::now();
-    let is_kept = || {
-        let entries = std::fs::read_dir(&folder).map(|entries| entries.flatten().collect::<Vec<_>>());
-        entries.unwrap_or_default().iter().any(|entry| entry.path().extension().is_some_and(|end| end == "course"))
-    };
-    while !is_kept() {
+    let mut seen = BTreeSet::new();
+    while seen.len() < times {
+        seen.extend(files(memory, kind));
         assert!(start.elapsed() < Duration::from_secs(300), "nothing is kept");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().expect("killed");
     child.wait().expect("dead");
+}
+
+/// What was done before the first generation is not done again, also by another course with the same settings.
+#[test]
+fn a_kill_before_the_first_generation_costs_little() {
+    let whole = Memory::new("whole").learn("tic-tac-toe", &["--generations", "1"]);
+    let memory = Memory::new("first");
+    for kind in ["positions", "features"] {
+        kill_when_kept(&memory, kind, 1);
+    }
+    assert_eq!(memory.learn("tic-tac-toe", &["--resume", "--generations", "1"]), whole);
+    // Kept features are those that are used.
+    let [file] = &files(&memory, "features")[..] else { panic!("there is one set of features") };
+    let mut kept: Value = serde_json::from_slice(&std::fs::read(file).expect("read")).expect("JSON");
+    kept["features"].as_array_mut().expect("a list").truncate(3);
+    std::fs::write(file, kept.to_string()).expect("written");
+    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "0"])["features"], 3);
+    std::fs::write(file, "{").expect("written");
+    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "0"])["features"], whole["features"]);
+}
+
+/// The same seed gives the same curve on any number of threads, also for a scrambled copy, and after a kill.
+#[test]
+fn kills_threads_and_names_change_nothing() {
+    let memory = Memory::new("killed");
+    let whole = memory.learn("tic-tac-toe", &["--generations", "2", "--threads", "1"]);
+    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "2", "--threads", "2"]), whole);
+    // A course that is killed after some generations were kept.
+    let killed = Memory::new("resumed");
+    kill_when_kept(&killed, "course", 2);
     let resumed = killed.learn("tic-tac-toe", &["--resume", "--generations", "1"]);
     let (long, short) = (&resumed["curve"], &whole["curve"]);
     let long = long.as_array().expect("a list");
-    assert!(long.len() >= 2, "what was kept is gone on with: {long:?}");
+    assert!(long.len() > 2, "what was kept is gone on with: {long:?}");
     for (one, other) in long.iter().zip(short.as_array().expect("a list")) {
         assert_eq!(one, other);
     }
@@ -102,7 +136,7 @@ fn kills_threads_and_names_change_nothing() {
     let scrambled = memory.senet(&["scramble", "tic-tac-toe", "--seed", "5"]);
     let file = memory.0.join("scrambled.kif");
     std::fs::write(&file, scrambled).expect("written");
-    let other = memory.learn(file.to_str().expect("plain"), &["--generations", "3"]);
+    let other = memory.learn(file.to_str().expect("plain"), &["--generations", "2"]);
     assert_eq!(other["curve"], whole["curve"]);
     assert_eq!(other["fingerprint"], whole["fingerprint"]);
 }

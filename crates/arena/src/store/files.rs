@@ -16,7 +16,7 @@ const UNFINISHED: &str = ".unfinished";
 /// An unfinished file that is older has no writer any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 /// The ends of names that are given here.
-const ENDS: [&str; 3] = [".positions", ".course", ".model"];
+const ENDS: [&str; 4] = [".positions", ".features", ".course", ".model"];
 
 /// Where the files of a memory are.
 pub(super) fn folder(memory: &Path) -> PathBuf {
@@ -83,7 +83,7 @@ pub(super) fn sweep(transaction: &Transaction, folder: &Path) -> Result<(), Stor
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     let mut is_named = transaction.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM positions WHERE file = ?1) OR EXISTS (SELECT 1 FROM courses WHERE file = ?1)
-         OR EXISTS (SELECT 1 FROM models WHERE file = ?1)",
+         OR EXISTS (SELECT 1 FROM models WHERE file = ?1) OR EXISTS (SELECT 1 FROM features WHERE file = ?1)",
     )?;
     for entry in entries.flatten() {
         let Ok(name) = entry.file_name().into_string() else { continue };

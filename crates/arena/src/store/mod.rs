@@ -301,8 +301,8 @@ impl Store {
             transaction.execute(taken, [bytes(old), bytes(game.fingerprint)])?;
         }
         transaction.execute("DELETE FROM keys WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
-        // Positions are told in the names of the canonical form.
-        for table in ["positions", "courses", "models"] {
+        // Positions and what follows from them are told in the names of the canonical form.
+        for table in ["positions", "features", "courses", "models"] {
             let delete = format!("DELETE FROM {table} WHERE game IN (?1, ?2)");
             transaction.execute(&delete, [bytes(old), bytes(game.fingerprint)])?;
         }

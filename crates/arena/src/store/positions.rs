@@ -1,12 +1,12 @@
-//! Positions of played matches, and courses of learning that are under way. Each is a file, and a row of the database says which
-//! one.
+//! Positions of played matches, features that were chosen by them, and courses of learning that are under way. Each is a file, and
+//! a row of the database says which one.
 
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::files::{self, Unnamed};
 use super::{Store, StoreError, bytes, number};
 
-/// What a set of positions or a course is known by.
+/// What positions, features or a course are known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The game's fingerprint.
@@ -20,6 +20,7 @@ pub struct Key {
 /// What is kept under a key: the table, and the end of a file's name.
 type What = (&'static str, &'static str);
 const POSITIONS: What = ("positions", ".positions");
+const FEATURES: What = ("features", ".features");
 const COURSE: What = ("courses", ".course");
 
 /// A set of positions in the memory.
@@ -51,6 +52,22 @@ impl Store {
     /// The bytes of kept positions; `None` if there are none, or their file is gone.
     pub fn positions(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
         self.content(POSITIONS, key)
+    }
+
+    /// Keeps features that were chosen by so many positions, in place of those with the same key.
+    pub fn keep_features(
+        &mut self,
+        key: Key,
+        n_positions: u64,
+        content: &[u8],
+        kept_at: i64,
+    ) -> Result<(), StoreError> {
+        self.keep(FEATURES, key, n_positions, content, kept_at)
+    }
+
+    /// The bytes of kept features; `None` if there are none, or their file is gone.
+    pub fn features(&self, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
+        self.content(FEATURES, key)
     }
 
     /// Keeps how far a course is, with so many positions, in place of what was kept before.

@@ -62,6 +62,17 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE INDEX models_by_game ON models (game);
 ",
+    "
+    CREATE TABLE features (
+        game BLOB NOT NULL REFERENCES games (fingerprint) ON DELETE CASCADE ON UPDATE CASCADE,
+        seed INTEGER NOT NULL,
+        settings INTEGER NOT NULL,
+        file TEXT NOT NULL,
+        n_positions INTEGER NOT NULL,
+        kept_at INTEGER NOT NULL,
+        PRIMARY KEY (game, seed, settings)
+    ) WITHOUT ROWID;
+",
 ];
 
 /// Refuses the database of another program, before anything is written to it.

@@ -236,24 +236,29 @@ fn lost_and_abandoned_files_do_no_harm() {
 
 #[test]
 fn a_memory_of_an_older_version_gets_its_new_tables() {
-    for (version, newer) in [(1, "DROP TABLE positions; "), (2, "")] {
+    for (version, newer) in [
+        (1, "DROP TABLE positions; DROP TABLE courses; DROP TABLE models; "),
+        (2, "DROP TABLE courses; DROP TABLE models; "),
+        (3, ""),
+    ] {
         let folder = Folder::new(&format!("older-{version}"));
         let path = folder.0.join("memory.db");
         drop(Store::open(&path).expect("made"));
         let older = Connection::open(&path).expect("opened");
-        let change = format!("{newer}DROP TABLE courses; DROP TABLE models; PRAGMA user_version = {version}");
+        let change = format!("{newer}DROP TABLE features; PRAGMA user_version = {version}");
         older.execute_batch(&change).expect("changed");
         drop(older);
         let mut store = Store::open(&path).expect("brought up to date");
         store.remember(&example(1)).expect("written");
         store.keep_positions(key(1, 1), 1, b"a", 7).expect("written");
+        store.keep_features(key(1, 1), 1, b"c", 7).expect("written");
         store.keep_course(key(1, 1), 1, b"b", 7).expect("written");
         assert_eq!((store.kept().expect("read").len(), store.models().expect("read").len()), (1, 0));
     }
 }
 
 #[test]
-fn courses_and_models_are_kept() {
+fn features_courses_and_models_are_kept() {
     let folder = Folder::new("models");
     let path = folder.0.join("memory.db");
     let mut store = Store::open(&path).expect("made");
@@ -265,6 +270,9 @@ fn courses_and_models_are_kept() {
     store.keep_course(key, 2, b"more", 6).expect("written");
     assert_eq!(store.course(key).expect("read").as_deref(), Some(b"more".as_slice()));
     assert_eq!(files(&path).len(), 1, "what was kept before is gone");
+    assert_eq!(store.features(key).expect("read"), None);
+    store.keep_features(key, 1, b"features", 6).expect("written");
+    assert_eq!(store.features(key).expect("read").as_deref(), Some(b"features".as_slice()));
     let first = store.keep_model(game, "{}", b"model", 7).expect("written").expect("the game is known");
     let second = store.keep_model(game, "{\"seed\":1}", b"model", 8).expect("written").expect("the game is known");
     assert!(second > first);
@@ -278,7 +286,7 @@ fn courses_and_models_are_kept() {
     assert!(store.forget_model(first).expect("written"));
     assert!(!store.forget_model(first).expect("nothing to write"));
     assert_eq!(store.model(&models[1]).expect("read").as_deref(), Some(b"model".as_slice()));
-    assert_eq!(files(&path).len(), 2);
+    assert_eq!(files(&path).len(), 3);
     assert!(store.forget(game).expect("written"));
     assert_eq!((store.models().expect("read").len(), files(&path).len()), (0, 0));
 }

@@ -95,7 +95,8 @@ fn is_readable(source: &Source) -> bool {
     is_short && !source.is_oversized() && !text.contains('\u{fffd}')
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// The lines of a text, each of at most so many bytes where words allow.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is a line");

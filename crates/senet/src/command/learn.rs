@@ -10,18 +10,19 @@ use anyhow::anyhow;
 use arena::Store;
 use arena::store::Key;
 use clap::Args;
-use features::construct::{self, construct};
+use features::construct;
 use features::game::Game;
 use features::positions;
 use insight::canonical::{self, canonical};
-use learn::course::{self, Checkpoint, Course, Generation};
-use learn::model::Model;
+use insight::graph::Fingerprint;
+use learn::course::{self, Checkpoint, Course, Generation, Stored};
+use learn::player::Search;
 use serde::Serialize;
 
 use crate::evidence::{self, Bar, remember};
 use crate::measure::{self, Score};
 use crate::memory;
-use crate::rules;
+use crate::rules::{self, Rules};
 
 /// Learns to judge positions of a game by playing it
 ///
@@ -43,7 +44,7 @@ pub(crate) struct Learn {
     /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
     /// How long it may take in all, such as 90s, 5m or 2h
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = read_duration)]
     time: Duration,
     /// Ends after so many generations of playing and fitting, whatever the time
     #[arg(long, value_name = "N")]
@@ -72,7 +73,7 @@ pub(crate) struct Learn {
 }
 
 /// Reads a time such as `90s`, `5m` or `2h`; a number alone means seconds.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write 90s, 5m or 2h");
     let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));
     let seconds = match unit.trim() {
@@ -86,7 +87,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The part of the time that is left for playing against others.
-const MEASURING: f64 = 0.2;
+const MEASURING: f64 = 0.15;
+/// The part of the time in which searches are tried.
+pub(super) const CHOOSING: f64 = 0.1;
 /// How often a course is kept, at least.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -104,75 +107,160 @@ struct Report {
 }
 
 #[derive(Serialize)]
-struct About {
+pub(super) struct About {
     seed: u64,
     version: &'static str,
     seconds: f64,
-    generations: usize,
-    matches: u32,
-    examples: usize,
-    features: usize,
-    slots: usize,
+    pub(super) generations: usize,
+    pub(super) matches: u32,
+    positions: usize,
+    search: Search,
+    pub(super) features: usize,
+    pub(super) slots: usize,
     stages: usize,
     curve: Vec<Generation>,
     scores: Vec<Score>,
 }
 
-pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
-    let start = Instant::now();
-    let threads = arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let rules = rules::read(&arguments.rules)?;
-    rules::accept(&rules)?;
-    let name = rules.game_name();
-    let bar = Bar::new();
-    bar.show("analysing the rules", 0, 0);
-    let form = canonical(&rules.program, canonical::BUDGET);
-    let game = Game::new(form.respelled(&rules.program), arguments.seed)
-        .map_err(|reason| anyhow!("`{}` can't be grounded, so it can't be learned: {reason}", rules.source.name()))?;
-    let game = Arc::new(game);
-    let mut memory = remember(&rules, arguments.store.clone())?;
-    let settings = course::Settings { seed: arguments.seed, ..course::Settings::default() };
-    let key = Key {
-        game: form.fingerprint.0,
-        seed: arguments.seed,
-        settings: evidence::hash(&format!("{} {settings:?}", positions::PLAY_VERSION)),
-    };
-    let settings = with_threads(settings, threads);
+/// A game that is to be learned, and the memory that keeps what comes of it.
+pub(super) struct Pupil {
+    pub(super) fingerprint: Fingerprint,
+    pub(super) game: Arc<Game>,
+    pub(super) memory: Store,
+}
+
+impl Pupil {
+    pub(super) fn new(rules: &Rules, seed: u64, store: Option<PathBuf>) -> anyhow::Result<Pupil> {
+        let form = canonical(&rules.program, canonical::BUDGET);
+        let game = Game::new(form.respelled(&rules.program), seed).map_err(|reason| {
+            anyhow!("`{}` can't be grounded, so it can't be learned: {reason}", rules.source.name())
+        })?;
+        Ok(Pupil { fingerprint: form.fingerprint, game: Arc::new(game), memory: remember(rules, store)? })
+    }
+
+    /// Keeps the model that a course came to, with how it was made; its number.
+    pub(super) fn keep(&mut self, learned: &Learned, about: &About) -> anyhow::Result<Option<i64>> {
+        let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
+        Ok(self.memory.keep_model(self.fingerprint.0, &serde_json::to_string(about)?, &bytes, memory::now())?)
+    }
+}
+
+/// How a game is learned.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) threads: usize,
+    /// How long learning may take.
+    pub(super) time: Duration,
+    /// Ends after so many generations, whatever the time.
+    pub(super) generations: Option<usize>,
+    /// Whether to go on with a course that is kept.
+    pub(super) resume: bool,
+    /// Sets courses apart that have the same settings.
+    pub(super) purpose: String,
+    /// Whether the time counts that former runs spent on what is used again.
+    pub(super) all_time_counts: bool,
+}
+
+/// What came of a course.
+pub(super) struct Learned {
+    pub(super) course: Course,
+    /// How long it took, former runs included.
+    pub(super) seconds: f64,
+    /// The search that it plays best with, as far as is known.
+    pub(super) search: Search,
+}
+
+/// Raised when the same settings give another model, so that a course is not gone on with in another way.
+pub(super) const VERSION: u32 = 1;
+
+impl Plan {
+    fn settings(&self) -> course::Settings {
+        course::Settings { seed: self.seed, ..course::Settings::default() }
+    }
+
+    /// All that a course depends on but the game, the time and the seed, as a number.
+    pub(super) fn hash(&self) -> u64 {
+        evidence::hash(format!("{VERSION} {} {} {:?}", self.purpose, positions::PLAY_VERSION, self.settings()))
+    }
+}
+
+/// Plays and fits by turns until time is up, from `start` on. A kill loses no more than what is being done.
+pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -> anyhow::Result<Learned> {
+    let key = Key { game: pupil.fingerprint.0, seed: plan.seed, settings: plan.hash() };
+    let settings = with_threads(plan.settings(), plan.threads);
     // Step 1. A course that was left, or a new one.
-    let kept = if arguments.resume { memory.course(key)? } else { None };
-    let mut course = match kept {
-        Some(kept) => Course::resume(game.clone(), Checkpoint::from_bytes(&kept)?, settings)?,
-        None => begin(&game, key.game, &mut memory, settings, threads, &bar)?,
+    let kept = if plan.resume { pupil.memory.course(key)? } else { None };
+    let resumed = kept.and_then(|kept| {
+        resume(pupil, &kept, settings.clone())
+            .inspect_err(|why| {
+                bar.clear();
+                eprintln!("warning: the course in the memory can't be gone on with, so a new one begins: {why}");
+            })
+            .ok()
+    });
+    let (mut course, before) = match resumed {
+        Some(resumed) => resumed,
+        None => begin(pupil, plan, settings, start, bar)?,
     };
-    // Step 2. Generations until time is up. A kill loses no more than the one that is being played.
-    let until = arguments.time.mul_f64(if arguments.no_measure { 1.0 } else { 1.0 - MEASURING });
-    let is_over = || start.elapsed() >= until;
+    let seconds = || before + start.elapsed().as_secs_f64();
+    keep(&mut pupil.memory, key, &course, seconds())?;
+    // Step 2. Generations until time is up.
+    let until = plan.time.as_secs_f64();
+    let spent = || if plan.all_time_counts { seconds() } else { start.elapsed().as_secs_f64() };
+    let is_over = || spent() >= until;
     let mut kept_at = Instant::now();
-    while arguments.generations.map_or(!is_over(), |n| course.history().len() <= n) {
+    while plan.generations.map_or(!is_over(), |n| course.history().len() <= n) {
         let last = course.history().last().expect("a course has a beginning");
-        let loss = last.losses.iter().map(|losses| losses.held_out).sum::<f64>() / last.losses.len().max(1) as f64;
-        let rate = f64::from(last.n_matches) / start.elapsed().as_secs_f64();
+        let rate = f64::from(last.n_matches) / seconds();
+        let loss = mean_loss(last);
         let stage = format!("playing with itself: {} matches, {rate:.0}/s, loss {loss:.4}", last.n_matches);
-        let (done, of) = match arguments.generations {
+        let (done, of) = match plan.generations {
             Some(n) => (course.history().len() - 1, n),
-            None => (start.elapsed().as_secs() as usize, until.as_secs() as usize),
+            None => (spent() as usize, until as usize),
         };
         bar.show(&stage, done, of);
-        let timed = arguments.generations.is_none();
+        let timed = plan.generations.is_none();
         if !course.go_on(&|| timed && is_over())? {
             break;
         }
         if kept_at.elapsed() >= KEEP_EVERY {
-            keep(&mut memory, key, &course)?;
+            keep(&mut pupil.memory, key, &course, seconds())?;
             kept_at = Instant::now();
         }
     }
-    keep(&mut memory, key, &course)?;
-    // Step 3. What it is worth.
-    let model = course.model().clone();
-    let scores = if arguments.no_measure {
-        Vec::new()
-    } else {
+    keep(&mut pupil.memory, key, &course, seconds())?;
+    let search = Search::fitting(pupil.game.universe.roles.len())[0];
+    Ok(Learned { seconds: seconds(), course, search })
+}
+
+pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    let threads = arguments.threads.unwrap_or_else(n_cores);
+    let rules = rules::read(&arguments.rules)?;
+    rules::accept(&rules)?;
+    let bar = Bar::new();
+    bar.show("analysing the rules", 0, 0);
+    let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store)?;
+    let measuring = if arguments.no_measure { 0.0 } else { MEASURING };
+    // With a given number of generations nothing depends on time, so the search is the usual one.
+    let choosing = if arguments.generations.is_some() { 0.0 } else { CHOOSING };
+    let plan = Plan {
+        seed: arguments.seed,
+        threads,
+        time: arguments.time.mul_f64(1.0 - measuring - choosing),
+        generations: arguments.generations,
+        resume: arguments.resume,
+        purpose: String::new(),
+        all_time_counts: false,
+    };
+    let mut learned = learn(&mut pupil, &plan, start, &bar)?;
+    if choosing > 0.0 {
+        choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
+    }
+    let mut scores = Vec::new();
+    if !arguments.no_measure {
+        let before = Instant::now();
         let left = arguments.time.saturating_sub(start.elapsed()).max(arguments.time.mul_f64(MEASURING / 2.0));
         let contest = measure::Contest {
             move_time: Duration::from_secs_f64(arguments.move_time.clamp(0.001, 3600.0)),
@@ -180,17 +268,14 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
             threads,
             seed: arguments.seed,
         };
-        measure::measure(&game, &model, &contest, &mut |stage| bar.show(stage, 0, 0))
-    };
+        let model = learned.course.model();
+        scores = measure::measure(&pupil.game, model, learned.search, &contest, &mut |stage| bar.show(stage, 0, 0));
+        learned.seconds += before.elapsed().as_secs_f64();
+    }
     bar.clear();
-    let mut report = Report {
-        game: name,
-        fingerprint: form.fingerprint.to_string(),
-        model: None,
-        about: about(&arguments, &course, &model, scores, start.elapsed()),
-    };
-    let text = serde_json::to_string(&report.about)?;
-    report.model = memory.keep_model(key.game, &text, &course.checkpoint().model.to_bytes(), memory::now())?;
+    let about = about(&plan, &learned, scores);
+    let model = pupil.keep(&learned, &about)?;
+    let report = Report { game: rules.game_name(), fingerprint: pupil.fingerprint.to_string(), model, about };
     let mut out = std::io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -200,9 +285,40 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn keep(memory: &mut Store, key: Key, course: &Course) -> anyhow::Result<()> {
+/// Finds the search that a model plays best with.
+pub(super) fn choose_search(pupil: &Pupil, learned: &mut Learned, plan: &Plan, time: Duration, bar: &Bar) {
+    /// Seconds for a move.
+    const QUICK: f64 = 0.03;
+    let start = Instant::now();
+    let contest =
+        measure::Contest { move_time: Duration::from_secs_f64(QUICK), time, threads: plan.threads, seed: plan.seed };
+    let model = learned.course.model();
+    learned.search = measure::choose(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0));
+    learned.seconds += start.elapsed().as_secs_f64();
+}
+
+/// The cores of the machine.
+pub(super) fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Keeps how far a course is, after the seconds that it took.
+fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64) -> anyhow::Result<()> {
     let kept = course.checkpoint();
-    Ok(memory.keep_course(key, kept.examples.len() as u64, &kept.to_bytes(), memory::now())?)
+    let bytes = [&seconds.to_le_bytes()[..], &kept.to_bytes()].concat();
+    Ok(memory.keep_course(
+        key,
+        kept.history.iter().map(|generation| generation.n_new as u64).sum(),
+        &bytes,
+        memory::now(),
+    )?)
+}
+
+/// A course that was kept, and the seconds that it took.
+fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Result<(Course, f64)> {
+    let (seconds, kept) = bytes.split_first_chunk::<8>().ok_or_else(|| anyhow!("it is damaged"))?;
+    let course = Course::resume(pupil.game.clone(), Checkpoint::from_bytes(kept)?, settings)?;
+    Ok((course, f64::from_le_bytes(*seconds)))
 }
 
 fn with_threads(settings: course::Settings, threads: usize) -> course::Settings {
@@ -213,43 +329,50 @@ fn with_threads(settings: course::Settings, threads: usize) -> course::Settings 
     }
 }
 
-/// The first positions and the features.
+/// The first positions, the features and the first weights; and the seconds that a former run spent on the features.
 fn begin(
-    game: &Arc<Game>,
-    fingerprint: u128,
-    memory: &mut Store,
+    pupil: &mut Pupil,
+    plan: &Plan,
     settings: course::Settings,
-    threads: usize,
+    start: Instant,
     bar: &Bar,
-) -> anyhow::Result<Course> {
-    let play = positions::Settings { seed: settings.seed, ..positions::Settings::default() };
-    let played = evidence::positions(game, fingerprint, &play, None, Some(memory), bar)?;
-    let construct_settings = construct::Settings { seed: settings.seed, threads, ..construct::Settings::default() };
-    let set = construct(game, &played.positions, &construct_settings, &mut |progress: construct::Progress| {
-        bar.show(progress.stage, progress.done, progress.of);
-        true
-    })
-    .map_err(|reason| anyhow!(reason))?;
+) -> anyhow::Result<(Course, f64)> {
+    let (game, fingerprint) = (pupil.game.clone(), pupil.fingerprint.0);
+    let play = positions::Settings { seed: plan.seed, ..positions::Settings::default() };
+    let played = evidence::positions(&game, fingerprint, &play, None, Some(&mut pupil.memory), bar)?.positions;
+    let construct = construct::Settings { seed: plan.seed, threads: plan.threads, ..construct::Settings::default() };
+    let seconds = || start.elapsed().as_secs_f64();
+    let (features, took) =
+        evidence::features(&game, fingerprint, (&played, &play), &construct, &mut pupil.memory, bar, &seconds)?;
+    let before = (took - seconds()).max(0.0);
     bar.show("fitting the first weights", 0, 0);
-    let features = set.features.into_iter().map(|selected| selected.feature).collect();
-    Ok(Course::begin(game.clone(), &played.positions, features, settings)?)
+    Ok((Course::begin(game, &played, features, settings)?, before))
 }
 
-fn about(arguments: &Learn, course: &Course, model: &Model, scores: Vec<Score>, time: Duration) -> About {
+pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About {
+    let course = &learned.course;
     let last = course.history().last().expect("a course has a beginning");
+    let sight = &course.model().sight;
     About {
-        seed: arguments.seed,
+        seed: plan.seed,
         version: env!("CARGO_PKG_VERSION"),
-        seconds: time.as_secs_f64(),
+        seconds: learned.seconds,
         generations: course.history().len() - 1,
         matches: last.n_matches,
-        examples: last.n_examples,
-        features: model.sight.features.len(),
-        slots: model.sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots()),
-        stages: model.sight.stages.cuts.len() + 1,
+        positions: course.history().iter().map(|generation| generation.n_new).sum(),
+        features: sight.features.len(),
+        slots: sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots()),
+        stages: sight.stages.cuts.len() + 1,
+        search: learned.search,
         curve: course.history().to_vec(),
         scores,
     }
+}
+
+/// The mean of the roles' losses on matches that were new then.
+fn mean_loss(generation: &Generation) -> f64 {
+    let sum: f64 = generation.losses.iter().sum();
+    sum / generation.losses.len().max(1) as f64
 }
 
 fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
@@ -259,19 +382,16 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
         "{}: {} features, {} pattern slots and {} stages; {} matches in {} generations, {:.0} s",
         report.game, about.features, about.slots, about.stages, about.matches, about.generations, about.seconds
     )?;
-    let loss = |generation: &Generation| {
-        let sum: f64 = generation.losses.iter().map(|losses| losses.held_out).sum();
-        sum / generation.losses.len().max(1) as f64
-    };
     if let (Some(first), Some(last)) = (about.curve.first(), about.curve.last()) {
-        writeln!(out, "loss on matches held out: {:.4} at first, {:.4} at last", loss(first), loss(last))?;
+        writeln!(out, "loss on new matches: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
     }
+    writeln!(out, "plays by {}", about.search.name())?;
     if !about.scores.is_empty() {
         writeln!(out, "\n{:<44} {:>6} {:>16} {:>7}", "LEARNED AGAINST", "SCORE", "95 %", "MATCHES")?;
     }
     for score in &about.scores {
         let interval = format!("{:.1} to {:.1}", score.low, score.high);
-        writeln!(out, "{:<44} {:>6.1} {interval:>16} {:>7}", score.against, score.mean, score.matches)?;
+        writeln!(out, "{:<44} {:>6.1} {interval:>16} {:>7}", score.against(), score.mean, score.matches)?;
     }
     if let Some(id) = report.model {
         writeln!(out, "\nkept as model {id}")?;
@@ -285,13 +405,13 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        let seconds = |text| duration(text).map(|time| time.as_secs_f64());
+        let seconds = |text| read_duration(text).map(|time| time.as_secs_f64());
         assert_eq!(seconds("90s"), Ok(90.0));
         assert_eq!(seconds("1.5m"), Ok(90.0));
         assert_eq!(seconds("2 h"), Ok(7200.0));
         assert_eq!(seconds("7"), Ok(7.0));
         for wrong in ["", "m", "5 days", "-1s", "nan"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
+            assert!(read_duration(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use arena::store::ModelEntry;
 use clap::Args;
 use features::english::English;
@@ -18,8 +18,11 @@ use learn::course::Stored;
 use learn::model::{Model, Sum};
 use learn::sight::Rows;
 use serde::Serialize;
+use serde_json::Value as Json;
 
+use crate::measure::Score;
 use crate::memory;
+use crate::picture::curve::{Curve, Line};
 
 /// Says what a model has learned: the features and patterns that move it most, in words
 ///
@@ -29,6 +32,7 @@ use crate::memory;
 /// Examples:
 ///   senet explain connect-four        the newest model of a game
 ///   senet explain 3 --top 20          model 3, more of it
+///   senet explain 3 --curve 3.svg     and draws how it was learned
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Explain {
@@ -37,6 +41,9 @@ pub(crate) struct Explain {
     /// How many features and patterns are told for each stage
     #[arg(long, value_name = "N", default_value_t = 8)]
     top: usize,
+    /// Draws the learning curve: how well results were predicted, by the matches that were played
+    #[arg(long, value_name = "FILE.svg")]
+    curve: Option<PathBuf>,
     /// Prints JSON
     #[arg(long)]
     json: bool,
@@ -80,6 +87,10 @@ pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
     let program = gdl::read(&known.name, known.rules.as_bytes()).program;
     let game = Game::new(canonical(&program, canonical::BUDGET).respelled(&program), 1).map_err(|why| anyhow!(why))?;
     let game = Arc::new(game);
+    if let Some(file) = &arguments.curve {
+        let drawn = curve(&entry, &game);
+        std::fs::write(file, drawn).with_context(|| format!("can't write `{}`", file.display()))?;
+    }
     let model = Stored::from_bytes(&bytes)?.load(game.clone())?;
     let play = positions::Settings { levels: 2, positions: 4_000, ..positions::Settings::default() };
     let positions = collect(&game, &play, &mut |_| true).positions;
@@ -106,6 +117,42 @@ fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
     found.ok_or_else(|| {
         anyhow!("there is no model `{wanted}`; `senet models` lists them, and `senet learn {wanted}` learns")
     })
+}
+
+/// The learning curve of a model, as SVG: for each role with weights the loss on matches that were new then.
+fn curve(entry: &ModelEntry, game: &Game) -> String {
+    let about: Json = serde_json::from_str(&entry.about).unwrap_or_default();
+    let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
+    let generations = list(&about["curve"]);
+    let n_lines = generations.iter().map(|generation| list(&generation["losses"]).len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for role in 0..n_lines {
+        let name = match (n_lines, game.universe.roles.get(role)) {
+            (1, _) | (_, None) => "new matches".to_owned(),
+            (_, Some(&role)) => game.universe.name(role),
+        };
+        // A loss that is no number is written as nothing.
+        let point =
+            |generation: &Json| (generation["n_matches"].as_f64().unwrap_or(0.0), generation["losses"][role].as_f64());
+        lines.push(Line { name, group: role, points: generations.iter().map(point).collect() });
+    }
+    let number = |name: &str| about[name].as_f64().unwrap_or(0.0);
+    let mut notes = vec![format!(
+        "{} matches in {} generations, {:.0} s; made on {}",
+        number("matches"),
+        number("generations"),
+        number("seconds"),
+        memory::day(entry.made_at)
+    )];
+    let scores = list(&about["scores"]).into_iter().filter_map(|score| serde_json::from_value::<Score>(score).ok());
+    notes.extend(
+        scores.map(|score| {
+            format!("{:.1} ({:.1} to {:.1}) against {}", score.mean, score.low, score.high, score.against())
+        }),
+    );
+    let title = format!("Model {} of {}", entry.id, entry.game_name);
+    let (across, up) = ("matches with itself", "loss, in nats");
+    Curve { title: &title, notes: &notes, across, up, lines: &lines }.svg()
 }
 
 fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {

@@ -6,6 +6,7 @@ mod check;
 mod explain;
 mod features;
 mod games;
+mod ladder;
 mod learn;
 mod learned;
 mod memory;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Learn(learn::Learn),
     Explain(learned::Explain),
     Models(models::Models),
+    Ladder(ladder::Ladder),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -50,6 +52,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Learn(arguments) => learn::run(arguments),
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
+        Command::Ladder(arguments) => ladder::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

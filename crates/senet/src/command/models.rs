@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use crate::measure::{Kind, Score};
 use crate::memory;
 
 /// Lists the models that were learned, or forgets one
@@ -71,12 +72,10 @@ pub(crate) fn run(arguments: Models) -> anyhow::Result<ExitCode> {
         }
         let number = |name: &str| about[name].as_f64().unwrap_or(0.0);
         let scores = about["scores"].as_array().cloned().unwrap_or_default();
+        let scores = scores.into_iter().filter_map(|score| serde_json::from_value::<Score>(score).ok());
+        let against = scores.into_iter().find(|score| score.kind == Kind::SearchUct);
         let against =
-            scores.iter().find(|score| score["against"].as_str().is_some_and(|name| name.starts_with("tree")));
-        let against = against.map_or(String::new(), |score| {
-            let number = |name: &str| score[name].as_f64().unwrap_or(0.0);
-            format!("{:.1} ({:.1} to {:.1})", number("mean"), number("low"), number("high"))
-        });
+            against.map_or(String::new(), |score| format!("{:.1} ({:.1} to {:.1})", score.mean, score.low, score.high));
         writeln!(
             out,
             "{:>6}  {:<28} {:<10} {:>7.0} {:>8}  {against}",

@@ -1,5 +1,6 @@
-//! Pictures of a game and its features, as SVG. Colours come from the page's style, so that they fit light and dark.
+//! Pictures of a game, its features and what was learned, as SVG. Colours come from the page's style, so that they fit light and dark.
 
+pub(crate) mod curve;
 pub(crate) mod graph;
 pub(crate) mod page;
 pub(crate) mod sheet;
