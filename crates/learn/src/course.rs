@@ -126,12 +126,12 @@ impl Course {
         Ok(Course { settings, stream, model: Arc::new(model), history: vec![first], solved: false })
     }
 
-    /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed, and the
-    /// answer is no.
+    /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line
+    /// that is known of a game with one role, and the answer is no.
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
-        let (line, solved) = self.solve(generation, seed, stop);
+        self.solve(generation, seed, stop);
         let play = self_play::Settings { seed, matches: self.n_next(), ..self.settings.play.clone() };
         let played = self_play::play(&self.model, &play, stop);
         if stop() {
@@ -141,23 +141,27 @@ impl Course {
         let mut order: Vec<u32> = (0..n_new as u32).collect();
         order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
         let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
-        self.model = Arc::new(self.stream.model(&self.model.sight, self.model.sum).knowing(line));
-        self.solved = solved;
+        let model = self.stream.model(&self.model.sight, self.model.sum);
+        self.model = Arc::new(model.knowing(self.model.line.clone()));
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
         self.history.push(Generation { n_matches, n_ended: played.n_ended, n_new, losses });
         Ok(true)
     }
 
-    /// For a game with one role, the best line that is known, and whether none is better. In some of the generations a better one
-    /// is looked for, each time twice as long.
-    fn solve(&self, generation: u64, seed: u64, stop: &dyn Fn() -> bool) -> (Vec<u32>, bool) {
+    /// In some of the generations of a game with one role, looks for a better line than the one that is known, each time twice as
+    /// long.
+    fn solve(&mut self, generation: u64, seed: u64, stop: &dyn Fn() -> bool) {
         /// States looked at in the first generation.
         const NODES: u64 = 2_000_000;
-        let game = &self.model.sight.game;
-        if game.universe.roles.len() > 1 || self.solved || !generation.is_power_of_two() {
-            return (self.model.line.clone(), self.solved);
+        let Model { sight, weights, sum, line, .. } = &*self.model;
+        if sight.game.universe.roles.len() > 1 || self.solved || !generation.is_power_of_two() {
+            return;
         }
-        alone::solve(game, &self.model.line, NODES * generation, seed, stop)
+        let (better, solved) = alone::solve(&sight.game, line, NODES * generation, seed, stop);
+        if better != *line {
+            self.model = Arc::new(Model::new(sight.clone(), weights.clone(), *sum).knowing(better));
+        }
+        self.solved = solved;
     }
 
     /// How many matches the next generation plays, so that it meets about as many positions as are wanted.

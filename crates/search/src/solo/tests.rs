@@ -81,7 +81,8 @@ fn a_plan_is_kept() {
     let (result, n_moves, n_nodes) = play(&mut player, &mut machine, 100_000);
     assert_eq!(result, Some(100));
     let first = {
-        machine.jump(&machine.compiled().initial().to_vec());
+        let initial = machine.compiled().initial().to_vec();
+        machine.jump(&initial);
         player.begin();
         player.choose(machine.bits(), RoleId(0), &Limit::nodes(100_000))
     };
