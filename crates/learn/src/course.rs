@@ -66,15 +66,28 @@ pub struct Generation {
     pub n_ended: u32,
     /// Positions met in them.
     pub n_new: usize,
+    /// States judged for that.
+    pub n_judged: u64,
     /// For each role with weights, how well these positions were predicted before they were learned from: the mean loss, in nats.
     pub losses: Vec<f64>,
+    /// In some generations: the part of the points that the model gets against the one that the course began with, both one move
+    /// ahead.
+    pub strength: Option<f32>,
 }
+
+/// States that a generation judges at most, about.
+const JUDGED: u64 = 1_500_000;
+/// How often strength is measured, in generations, and in how many matches.
+const STRENGTH_EVERY: u64 = 8;
+const STRENGTH_MATCHES: u32 = 256;
 
 /// A course that is under way.
 pub struct Course {
     settings: Settings,
     stream: Stream,
     model: Arc<Model>,
+    /// The model that it began with.
+    first: Arc<Model>,
     history: Vec<Generation>,
     /// For a game with one role: whether no line is better than the one that is known.
     solved: bool,
@@ -121,9 +134,11 @@ impl Course {
         let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
         let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
-        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
+        let begin =
+            Generation { n_matches: 0, n_ended, n_new: examples.len(), n_judged: 0, losses, strength: Some(0.5) };
         let stream = Stream::new(&model, &sight.rows(examples.views()));
-        Ok(Course { settings, stream, model: Arc::new(model), history: vec![first], solved: false })
+        let model = Arc::new(model);
+        Ok(Course { settings, stream, first: model.clone(), model, history: vec![begin], solved: false })
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line
@@ -132,19 +147,25 @@ impl Course {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
         self.solve(generation, seed, stop);
-        let play = self_play::Settings { seed, matches: self.n_next(), ..self.settings.play.clone() };
+        let play = self.next_play(seed);
         let played = self_play::play(&self.model, &play, stop);
         if stop() {
             return Ok(false);
         }
-        let n_new = played.rows.sets.len();
+        let (n_new, n_ended, n_judged) = (played.rows.sets.len(), played.n_ended, played.n_judged);
         let mut order: Vec<u32> = (0..n_new as u32).collect();
         order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
         let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
         let model = self.stream.model(&self.model.sight, self.model.sum);
         self.model = Arc::new(model.knowing(self.model.line.clone()));
-        let n_matches = self.history.last().map_or(0, |last| last.n_matches) + played.n_ended;
-        self.history.push(Generation { n_matches, n_ended: played.n_ended, n_new, losses });
+        let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
+        let strength = if generation % STRENGTH_EVERY == 0 && self.model.sight.game.universe.roles.len() > 1 {
+            let play = self_play::Settings { matches: STRENGTH_MATCHES, ..play };
+            self_play::contest(&self.model, &self.first, &play)
+        } else {
+            None
+        };
+        self.history.push(Generation { n_matches, n_ended, n_new, n_judged, losses, strength });
         Ok(true)
     }
 
@@ -164,11 +185,18 @@ impl Course {
         self.solved = solved;
     }
 
-    /// How many matches the next generation plays, so that it meets about as many positions as are wanted.
-    fn n_next(&self) -> u32 {
+    /// How the next generation plays: so many matches that it meets about as many positions as are wanted, and openings that are
+    /// not longer than a quarter of a match.
+    fn next_play(&self, seed: u64) -> self_play::Settings {
         let last = self.history.last().expect("a course has a beginning");
-        let length = last.n_new as f64 / f64::from(last.n_ended.max(1));
-        (self.settings.positions as f64 / length.max(1.0)).clamp(16.0, 1e6) as u32
+        let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
+        // Where a position has many successors, generations are shorter.
+        let each = (last.n_judged as f64 / last.n_new.max(1) as f64).max(1.0);
+        let most = if last.n_judged == 0 { self.settings.positions / 8 } else { self.settings.positions };
+        let positions = (most as f64).min(JUDGED as f64 / each);
+        let matches = (positions / length).clamp(16.0, 1e6) as u32;
+        let opening = self.settings.play.opening.min((length / 4.0).ceil() as u32);
+        self_play::Settings { seed, matches, opening, ..self.settings.play.clone() }
     }
 
     /// The model.
@@ -181,10 +209,16 @@ impl Course {
         &self.history
     }
 
+    /// The part of the points that the model got when it last played against the one that the course began with.
+    pub fn strength(&self) -> Option<f32> {
+        self.history.iter().rev().find_map(|generation| generation.strength)
+    }
+
     /// What is needed to go on later.
     pub fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             model: Stored::new(&self.model, self.settings.patterns.clone()),
+            first: Stored::new(&self.first, self.settings.patterns.clone()),
             stream: self.stream.clone(),
             history: self.history.clone(),
         }
@@ -196,7 +230,9 @@ impl Course {
         if kept.history.is_empty() || !kept.stream.fits(&model) {
             return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
-        Ok(Course { settings, stream: kept.stream, model, history: kept.history, solved: false })
+        let fits = Model::fitting(model.sight.clone(), kept.first.weights, model.sum);
+        let first = Arc::new(fits.map_err(CourseError::Kept)?);
+        Ok(Course { settings, stream: kept.stream, model, first, history: kept.history, solved: false })
     }
 }
 
@@ -205,6 +241,8 @@ impl Course {
 pub struct Checkpoint {
     /// The model.
     pub model: Stored,
+    /// The model that it began with.
+    pub first: Stored,
     /// The weights as they are being learned.
     pub stream: Stream,
     /// What came of each generation.
@@ -233,7 +271,7 @@ pub struct Stored {
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c4";
+const CHECKPOINT: &[u8; 8] = b"senet-c5";
 const MODEL: &[u8; 8] = b"senet-m4";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {

@@ -49,10 +49,13 @@ pub struct Played {
     pub targets: Vec<f32>,
     /// Matches played to their end.
     pub n_ended: u32,
+    /// States judged.
+    pub n_judged: u64,
 }
 
-/// Matches that are played together.
-const TOGETHER: u32 = 128;
+/// Matches that are played together, at least and at most; if there are enough, there are eight parts for threads.
+const TOGETHER: (u32, u32) = (16, 128);
+const PARTS: u32 = 8;
 /// Where several roles choose, so many joint moves are looked at, about.
 const JOINT: usize = 64;
 /// Rounds of regret matching.
@@ -60,14 +63,15 @@ const ROUNDS: usize = 40;
 
 /// Plays matches. `stop` ends all early, and then matches are missing.
 pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + Sync)) -> Played {
-    let n_units = settings.matches.div_ceil(TOGETHER);
+    let together = settings.matches.div_ceil(PARTS).clamp(TOGETHER.0, TOGETHER.1);
+    let n_units = settings.matches.div_ceil(together);
     let units = on_threads(
         0..n_units,
         settings.threads,
         || (),
         |(), unit| {
-            let from = unit * TOGETHER;
-            let matches = from..settings.matches.min(from + TOGETHER);
+            let from = unit * together;
+            let matches = from..settings.matches.min(from + together);
             (!stop()).then(|| Together::new(model, settings, matches).play(stop))
         },
     );
@@ -76,13 +80,38 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
         played.rows.append(unit.rows);
         played.targets.extend(unit.targets);
         played.n_ended += unit.n_ended;
+        played.n_judged += unit.n_judged;
     }
     played
+}
+
+/// The part of the points that a model gets against another one with the same sight, both one move ahead and with some moves by
+/// chance; roles are taken by turns. `None` if no match ended.
+pub fn contest(one: &Arc<Model>, other: &Arc<Model>, settings: &Settings) -> Option<f32> {
+    let together = settings.matches.div_ceil(PARTS).clamp(TOGETHER.0, TOGETHER.1);
+    let n_units = settings.matches.div_ceil(together);
+    let units = on_threads(
+        0..n_units,
+        settings.threads,
+        || (),
+        |(), unit| {
+            let from = unit * together;
+            let matches = from..settings.matches.min(from + together);
+            let mut together = Together::new(one, settings, matches);
+            together.opinions.push(other.opinion());
+            together.run(&|| false);
+            Some(together.points())
+        },
+    );
+    let (own, all) = units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
+    (all > 0.0).then_some(own / all)
 }
 
 /// How a match went.
 #[derive(Default)]
 struct Record {
+    /// The role of the first model, where there are two.
+    seat: usize,
     /// What was met after the opening.
     steps: Vec<Step>,
     /// The results, if it was played to its end.
@@ -101,20 +130,31 @@ struct Step {
 /// A match under way.
 struct Slot {
     number: usize,
+    /// The role of the first model, where there are two.
+    seat: usize,
     random: Pcg64Mcg,
     opening: u32,
     ply: u32,
     state: Vec<u64>,
 }
 
+impl Slot {
+    /// Which model plays a role.
+    fn side(&self, role: usize, n_sides: usize) -> usize {
+        usize::from(n_sides > 1 && role != self.seat)
+    }
+}
+
 /// Matches that are played together.
 struct Together<'a> {
     settings: &'a Settings,
     fan: Fan,
-    opinion: Opinion,
+    /// What is thought of positions: by the one model that plays all roles, or by two that play against each other.
+    opinions: Vec<Opinion>,
     sight: Arc<Sight>,
     slots: Vec<Slot>,
     records: Vec<Record>,
+    n_judged: u64,
 }
 
 /// What is looked at in one state.
@@ -122,42 +162,63 @@ struct Choice {
     /// The first of its joint moves among all, and how many there are.
     first: usize,
     n: usize,
-    /// How many roles choose.
+    /// How many roles choose, and one of them.
     n_choosers: usize,
+    chooser: usize,
 }
 
 impl<'a> Together<'a> {
     fn new(model: &'a Arc<Model>, settings: &'a Settings, matches: std::ops::Range<u32>) -> Together<'a> {
         let compiled = &model.sight.lanes;
+        let n_roles = model.sight.game.universe.roles.len();
         let initial = machine::lanes::Lanes::new(compiled.clone()).store(0);
         let slot = |(place, number): (usize, u32)| {
             let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(u64::from(number));
             let mut random = Pcg64Mcg::seed_from_u64(seed);
             let opening = random.random_range(0..=settings.opening);
-            Slot { number: place, random, opening, ply: 0, state: initial.to_vec() }
+            let seat = number as usize % n_roles;
+            Slot { number: place, seat, random, opening, ply: 0, state: initial.to_vec() }
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
-        let records = slots.iter().map(|_| Record::default()).collect();
+        let records = slots.iter().map(|slot| Record { seat: slot.seat, ..Record::default() }).collect();
         Together {
             settings,
             fan: Fan::new(compiled.clone()),
-            opinion: model.opinion(),
+            opinions: vec![model.opinion()],
             sight: model.sight.clone(),
             slots,
             records,
+            n_judged: 0,
         }
     }
 
-    fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
+    fn run(&mut self, stop: &dyn Fn() -> bool) {
         while !self.slots.is_empty() && !stop() {
             self.step();
         }
+    }
+
+    /// The points of the first model, and those of it and of one of the others.
+    fn points(&self) -> (f32, f32) {
+        let n_roles = self.fan.n_roles();
+        let mut points = (0.0, 0.0);
+        for (seat, results) in self.records.iter().filter_map(|record| Some((record.seat, record.results.as_ref()?))) {
+            let own = results[seat];
+            let others = (results.iter().sum::<f32>() - own) / (n_roles.max(2) - 1) as f32;
+            points = (points.0 + own, points.1 + own + others);
+        }
+        points
+    }
+
+    fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
+        self.run(stop);
         let (mut states, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
         for record in &self.records {
-            let Some(results) = &record.results else { continue };
-            n_ended += 1;
-            // From the last position to the first: what was to be expected there.
-            let mut target = results.clone();
+            n_ended += u32::from(record.results.is_some());
+            // From the last position to the first: what was to be expected there. A match that was given up counts for what its
+            // last position promised.
+            let last = || record.steps.last().and_then(|step| step.expected.as_ref());
+            let Some(mut target) = record.results.as_ref().or_else(last).cloned() else { continue };
             for step in record.steps.iter().rev() {
                 if let Some(expected) = &step.expected {
                     let rest = if step.by_chance { 0.0 } else { self.settings.lambda };
@@ -167,7 +228,7 @@ impl<'a> Together<'a> {
                 targets.extend_from_slice(&target);
             }
         }
-        Played { rows: self.sight.own_rows(&states), targets, n_ended }
+        Played { rows: self.sight.own_rows(&states), targets, n_ended, n_judged: self.n_judged }
     }
 
     /// One joint move in every match.
@@ -195,15 +256,16 @@ impl<'a> Together<'a> {
             }
             let first = parents.len();
             let n_choosers = legal.iter().filter(|moves| moves.len() > 1).count();
+            let chooser = legal.iter().position(|moves| moves.len() > 1).unwrap_or(0);
             if slot.ply < slot.opening {
                 joints.extend(legal.iter().map(|moves| moves[slot.random.random_range(0..moves.len())]));
                 parents.push(place);
-                choices.push(Some(Choice { first, n: 1, n_choosers: 0 }));
+                choices.push(Some(Choice { first, n: 1, n_choosers: 0, chooser }));
                 continue;
             }
             joint_moves(legal, JOINT, &mut slot.random, &mut joints);
             parents.resize(joints.len() / n_roles, place);
-            choices.push(Some(Choice { first, n: parents.len() - first, n_choosers }));
+            choices.push(Some(Choice { first, n: parents.len() - first, n_choosers, chooser }));
         }
         // Step 2. What follows, and what it is worth.
         let (mut next, mut values) = (Vec::new(), Vec::new());
@@ -211,24 +273,47 @@ impl<'a> Together<'a> {
             parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (&self.slots[place].state[..], joint));
         self.fan.follow(steps, &mut next, &mut values);
         let n_words = self.fan.n_words();
-        let is_looked_at = |at: usize| choices[parents[at]].as_ref().is_some_and(|choice| choice.n_choosers > 0);
-        let open: Vec<usize> =
-            (0..parents.len()).filter(|&at| values[at * n_roles].is_nan() && is_looked_at(at)).collect();
-        let states: Vec<&[u64]> = open.iter().map(|&at| &next[at * n_words..(at + 1) * n_words]).collect();
-        let mut judged = Vec::new();
-        self.opinion.values(&states, &mut judged);
-        for (&at, judged) in open.iter().zip(judged.chunks(n_roles)) {
-            values[at * n_roles..(at + 1) * n_roles].copy_from_slice(judged);
+        let mut values_of: Vec<Vec<f32>> = Vec::new();
+        let n_sides = self.opinions.len();
+        for (side, opinion) in self.opinions.iter_mut().enumerate() {
+            // Who chooses alone need not know what the other thinks.
+            let is_asked = |at: usize| match &choices[parents[at]] {
+                Some(Choice { n_choosers: 1, chooser, .. }) => self.slots[parents[at]].side(*chooser, n_sides) == side,
+                Some(choice) => choice.n_choosers > 1,
+                None => false,
+            };
+            let open: Vec<usize> =
+                (0..parents.len()).filter(|&at| values[at * n_roles].is_nan() && is_asked(at)).collect();
+            let states: Vec<&[u64]> = open.iter().map(|&at| &next[at * n_words..(at + 1) * n_words]).collect();
+            self.n_judged += states.len() as u64;
+            let mut judged = Vec::new();
+            opinion.values(&states, &mut judged);
+            let mut own = values.clone();
+            for (&at, judged) in open.iter().zip(judged.chunks(n_roles)) {
+                own[at * n_roles..(at + 1) * n_roles].copy_from_slice(judged);
+            }
+            values_of.push(own);
         }
         // Step 3. The choices.
         for (slot, choice) in self.slots.iter_mut().zip(&choices) {
             let Some(choice) = choice else { continue };
-            let own = choice.first..choice.first + choice.n;
-            let joints = &joints[own.start * n_roles..own.end * n_roles];
-            let values = &values[own.start * n_roles..own.end * n_roles];
+            let own = choice.first * n_roles..(choice.first + choice.n) * n_roles;
+            let (joints, seat) = (&joints[own.clone()], slot.seat);
+            let (chance, side) = (self.settings.chance, slot.side(choice.chooser, n_sides));
+            let mut decide =
+                |side: usize| decide(joints, &values_of[side][own.clone()], n_roles, choice, chance, &mut slot.random);
             let (chosen, expected, by_chance) = match choice.n_choosers {
                 0 => (0, None, false),
-                _ => decide(joints, values, n_roles, choice.n_choosers, self.settings.chance, &mut slot.random),
+                1 => decide(side),
+                _ if n_sides == 1 => decide(0),
+                _ => {
+                    // Each role makes its part of the joint move that its side decides on, if that was looked at.
+                    let (one, other) = (decide(0), decide(1));
+                    let part = |role: usize| if seat == role { one.0 } else { other.0 };
+                    let wanted: Vec<u32> = (0..n_roles).map(|role| joints[part(role) * n_roles + role]).collect();
+                    let made = joints.chunks(n_roles).position(|joint| joint == wanted);
+                    (made.unwrap_or(one.0), one.1, one.2)
+                }
             };
             if slot.ply >= slot.opening {
                 let step = Step { state: slot.state.clone(), expected, by_chance };
@@ -248,16 +333,14 @@ fn decide(
     joints: &[u32],
     values: &[f32],
     n_roles: usize,
-    n_choosers: usize,
+    choice: &Choice,
     chance: f64,
     random: &mut impl Rng,
 ) -> (usize, Option<Vec<f32>>, bool) {
     let n = joints.len() / n_roles;
     let of = |at: usize| &values[at * n_roles..(at + 1) * n_roles];
-    if n_choosers == 1 {
-        let chooser = (0..n_roles)
-            .find(|&role| (1..n).any(|at| joints[at * n_roles + role] != joints[role]))
-            .expect("one role chooses");
+    if choice.n_choosers == 1 {
+        let chooser = choice.chooser;
         let first = random.random_range(0..n);
         let order = (first..n).chain(0..first);
         let best = order.reduce(|best, at| if of(at)[chooser] > of(best)[chooser] { at } else { best });

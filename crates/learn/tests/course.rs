@@ -178,3 +178,12 @@ fn what_was_learned_wins() {
     }
     assert!(points >= 40 * 75, "{points} of 4000");
 }
+
+/// A game of which nothing is known but whose turn it is can be learned, too: badly, but without an error.
+#[test]
+fn a_course_needs_no_features() {
+    let Prepared { game, positions, .. } = prepare("nim-5");
+    let mut course = Course::begin(game, &positions, Vec::new(), Settings { patterns: None, ..settings(1) })
+        .expect("a course begins");
+    assert!(course.go_on(&|| false).expect("goes on"));
+}

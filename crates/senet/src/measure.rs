@@ -470,38 +470,48 @@ pub(crate) struct Contest {
 }
 
 /// Which search a model plays best with: short matches of each against tree search without knowledge, which is one of them. The
-/// first that is clearly better is taken.
+/// worst is left out after each round, and the rounds get longer; a search that is clearly better is taken at once.
 pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Search {
-    /// A search is clearly better with this score, in so many matches.
-    const CLEAR: (f64, usize) = (70.0, 16);
+    /// Matches of each search after each round.
+    const ROUNDS: [u32; 3] = [10, 24, 60];
+    /// A search is clearly better with this score.
+    const CLEAR: f64 = 75.0;
+    /// With less than this, tree search without knowledge is better.
+    const LEAST: f64 = 45.0;
     let kind = Kind::SearchUct;
     let fitting = Search::fitting(game.universe.roles.len());
     if !is_possible(kind, game) {
         return fitting[0];
     }
-    let candidates: Vec<Search> = fitting.iter().copied().filter(|&search| search != Search::Plain).collect();
     let end = Instant::now() + contest.time;
-    // Even is enough: a model also has something to say about its moves.
-    let mut best = (50.0, Search::Plain);
-    for (at, &search) in candidates.iter().enumerate() {
-        stage(&format!("trying {}", search.name()));
-        let players = Players::new(game, model.clone(), search);
-        let comparison = Comparison { kind, move_time: contest.move_time, matches: 40, sequential: false };
-        let now = Instant::now();
-        let until = Some(now + end.saturating_duration_since(now) / (candidates.len() - at) as u32);
-        let pace = Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until };
-        let is_clear = |score: &Score| score.matches >= CLEAR.1 && score.mean >= CLEAR.0;
-        let tally = Tally::new(comparison, players.n_roles, players.shared);
-        let tally = play(&players, tally, &pace, &|_, tally| !tally.score().as_ref().is_some_and(is_clear));
-        let Some(score) = tally.score() else { continue };
-        if score.mean > best.0 || score.mean == best.0 && best.1 == Search::Plain {
-            best = (score.mean, search);
+    let comparison = Comparison { kind, move_time: contest.move_time, matches: 0, sequential: false };
+    let mut field: Vec<(Search, Players, Tally)> = fitting
+        .iter()
+        .filter(|&&search| search != Search::Plain)
+        .map(|&search| {
+            let players = Players::new(game, model.clone(), search);
+            let tally = Tally::new(comparison, players.n_roles, players.shared);
+            (search, players, tally)
+        })
+        .collect();
+    let mean = |tally: &Tally| tally.score().map_or(0.0, |score| score.mean);
+    for (round, matches) in ROUNDS.into_iter().enumerate() {
+        let n_left: usize = (round..ROUNDS.len()).map(|later| field.len().saturating_sub(later - round).max(1)).sum();
+        let share = end.saturating_duration_since(Instant::now()) / n_left as u32;
+        for (search, players, tally) in &mut field {
+            stage(&format!("trying {}", search.name()));
+            tally.comparison.matches = matches;
+            let pace =
+                Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until: Some(Instant::now() + share) };
+            *tally = play(players, tally.clone(), &pace, &|_, _| true);
         }
-        if is_clear(&score) {
+        field.sort_by(|one, other| mean(&other.2).total_cmp(&mean(&one.2)));
+        if mean(&field[0].2) >= CLEAR || Instant::now() >= end {
             break;
         }
+        field.truncate((field.len() - 1).max(1));
     }
-    best.1
+    if mean(&field[0].2) < LEAST { Search::Plain } else { field[0].0 }
 }
 
 /// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time; or alone. A

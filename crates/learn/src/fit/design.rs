@@ -110,8 +110,9 @@ impl<T: Copy + Into<f32> + Sync> Dense<T> {
 }
 
 impl<T: Copy + Into<f32> + Sync> Design for Dense<T> {
+    /// Without columns, as many as anybody wants.
     fn n_rows(&self) -> usize {
-        self.values.len() / self.n_columns.max(1)
+        self.values.len().checked_div(self.n_columns).unwrap_or(usize::MAX)
     }
 
     fn n_columns(&self) -> usize {

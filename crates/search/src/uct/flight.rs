@@ -232,7 +232,11 @@ impl<'a> Flight<'a> {
                     tree.add_arm(role as usize, chosen);
                 }
                 tree.link(path, child);
-                if terminal.get(lane) || (0..n_roles).any(|role| tree.arms_of(child, role).is_empty()) {
+                let is_stuck = (0..n_roles).any(|role| tree.arms_of(child, role).is_empty());
+                if is_stuck && !terminal.get(lane) {
+                    self.results[lane * n_roles..(lane + 1) * n_roles].fill(0.5);
+                }
+                if is_stuck || terminal.get(lane) {
                     tree.set_exact(child, &self.results[lane * n_roles..(lane + 1) * n_roles]);
                     tree.prove(path, child, &self.uct.rule);
                 }

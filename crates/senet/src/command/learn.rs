@@ -214,7 +214,10 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         let last = course.history().last().expect("a course has a beginning");
         let rate = f64::from(last.n_matches) / seconds();
         let loss = mean_loss(last);
-        let stage = format!("playing with itself: {} matches, {rate:.0}/s, loss {loss:.4}", last.n_matches);
+        let mut stage = format!("playing with itself: {} matches, {rate:.0}/s, loss {loss:.4}", last.n_matches);
+        if let Some(strength) = course.strength().filter(|_| course.history().len() > 1) {
+            stage += &format!(", {:.0} % against its beginning", 100.0 * strength);
+        }
         let (done, of) = match plan.generations {
             Some(n) => (course.history().len() - 1, n),
             None => (spent() as usize, until as usize),
@@ -384,6 +387,9 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
     )?;
     if let (Some(first), Some(last)) = (about.curve.first(), about.curve.last()) {
         writeln!(out, "loss on new matches: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
+    }
+    if let Some(strength) = about.curve.iter().rev().find_map(|generation| generation.strength) {
+        writeln!(out, "one move ahead, {:.0} % of the points against its beginning", 100.0 * strength)?;
     }
     writeln!(out, "plays by {}", about.search.name())?;
     if !about.scores.is_empty() {

@@ -119,21 +119,28 @@ fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
     })
 }
 
-/// The learning curve of a model, as SVG: for each role with weights the loss on matches that were new then.
+/// The learning curve of a model, as SVG: its points against the model that its course began with, if it was measured at least twice;
+/// else for each role with weights the loss on matches that were new then.
 fn curve(entry: &ModelEntry, game: &Game) -> String {
     let about: Json = serde_json::from_str(&entry.about).unwrap_or_default();
     let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
     let generations = list(&about["curve"]);
-    let n_lines = generations.iter().map(|generation| list(&generation["losses"]).len()).max().unwrap_or(0);
+    let matches = |generation: &Json| generation["n_matches"].as_f64().unwrap_or(0.0);
+    let strength = |generation: &Json| Some((matches(generation), Some(100.0 * generation["strength"].as_f64()?)));
+    let points: Vec<(f64, Option<f64>)> = generations.iter().filter_map(strength).collect();
+    let is_strength = points.len() > 1;
     let mut lines = Vec::new();
-    for role in 0..n_lines {
+    if is_strength {
+        lines.push(Line { name: "one move ahead".to_owned(), group: 0, points });
+    }
+    let n_lines = generations.iter().map(|generation| list(&generation["losses"]).len()).max().unwrap_or(0);
+    for role in (0..n_lines).filter(|_| !is_strength) {
         let name = match (n_lines, game.universe.roles.get(role)) {
             (1, _) | (_, None) => "new matches".to_owned(),
             (_, Some(&role)) => game.universe.name(role),
         };
         // A loss that is no number is written as nothing.
-        let point =
-            |generation: &Json| (generation["n_matches"].as_f64().unwrap_or(0.0), generation["losses"][role].as_f64());
+        let point = |generation: &Json| (matches(generation), generation["losses"][role].as_f64());
         lines.push(Line { name, group: role, points: generations.iter().map(point).collect() });
     }
     let number = |name: &str| about[name].as_f64().unwrap_or(0.0);
@@ -151,7 +158,8 @@ fn curve(entry: &ModelEntry, game: &Game) -> String {
         }),
     );
     let title = format!("Model {} of {}", entry.id, entry.game_name);
-    let (across, up) = ("matches with itself", "loss, in nats");
+    let across = "matches with itself";
+    let up = if is_strength { "% of the points against its beginning" } else { "loss, in nats" };
     Curve { title: &title, notes: &notes, across, up, lines: &lines }.svg()
 }
 
