@@ -159,7 +159,7 @@ impl Course {
         let model = self.stream.model(&self.model.sight, self.model.sum);
         self.model = Arc::new(model.knowing(self.model.line.clone()));
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
-        let strength = if generation % STRENGTH_EVERY == 0 && self.model.sight.game.universe.roles.len() > 1 {
+        let strength = if generation.is_multiple_of(STRENGTH_EVERY) && self.model.sight.game.universe.roles.len() > 1 {
             let play = self_play::Settings { matches: STRENGTH_MATCHES, ..play };
             self_play::contest(&self.model, &self.first, &play)
         } else {

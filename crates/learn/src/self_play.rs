@@ -4,6 +4,7 @@
 //! microseconds. A role takes the move that promises it most; where several roles choose at once, each plays by regret
 //! matching on what their joint moves promise. Some moves are left to chance.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::{Rng, RngExt, SeedableRng};
@@ -63,18 +64,7 @@ const ROUNDS: usize = 40;
 
 /// Plays matches. `stop` ends all early, and then matches are missing.
 pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + Sync)) -> Played {
-    let together = settings.matches.div_ceil(PARTS).clamp(TOGETHER.0, TOGETHER.1);
-    let n_units = settings.matches.div_ceil(together);
-    let units = on_threads(
-        0..n_units,
-        settings.threads,
-        || (),
-        |(), unit| {
-            let from = unit * together;
-            let matches = from..settings.matches.min(from + together);
-            (!stop()).then(|| Together::new(model, settings, matches).play(stop))
-        },
-    );
+    let units = in_parts(settings, |matches| (!stop()).then(|| Together::new(model, settings, matches).play(stop)));
     let mut played = Played::default();
     for unit in units {
         played.rows.append(unit.rows);
@@ -88,23 +78,21 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
 /// The part of the points that a model gets against another one with the same sight, both one move ahead and with some moves by
 /// chance; roles are taken by turns. `None` if no match ended.
 pub fn contest(one: &Arc<Model>, other: &Arc<Model>, settings: &Settings) -> Option<f32> {
-    let together = settings.matches.div_ceil(PARTS).clamp(TOGETHER.0, TOGETHER.1);
-    let n_units = settings.matches.div_ceil(together);
-    let units = on_threads(
-        0..n_units,
-        settings.threads,
-        || (),
-        |(), unit| {
-            let from = unit * together;
-            let matches = from..settings.matches.min(from + together);
-            let mut together = Together::new(one, settings, matches);
-            together.opinions.push(other.opinion());
-            together.run(&|| false);
-            Some(together.points())
-        },
-    );
+    let units = in_parts(settings, |matches| {
+        let mut together = Together::new(one, settings, matches);
+        together.opinions.push(other.opinion());
+        together.run(&|| false);
+        Some(together.points())
+    });
     let (own, all) = units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
     (all > 0.0).then_some(own / all)
+}
+
+/// Does something with all matches, some of them at once; what came of it is in order.
+fn in_parts<T: Send>(settings: &Settings, one: impl Fn(Range<u32>) -> Option<T> + Sync) -> Vec<T> {
+    let together = settings.matches.div_ceil(PARTS).clamp(TOGETHER.0, TOGETHER.1);
+    let part = |(): &mut (), number: u32| one(number * together..settings.matches.min((number + 1) * together));
+    on_threads(0..settings.matches.div_ceil(together), settings.threads, || (), part)
 }
 
 /// How a match went.
@@ -168,7 +156,7 @@ struct Choice {
 }
 
 impl<'a> Together<'a> {
-    fn new(model: &'a Arc<Model>, settings: &'a Settings, matches: std::ops::Range<u32>) -> Together<'a> {
+    fn new(model: &'a Arc<Model>, settings: &'a Settings, matches: Range<u32>) -> Together<'a> {
         let compiled = &model.sight.lanes;
         let n_roles = model.sight.game.universe.roles.len();
         let initial = machine::lanes::Lanes::new(compiled.clone()).store(0);

@@ -474,10 +474,13 @@ pub(crate) struct Contest {
 pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Search {
     /// Matches of each search after each round.
     const ROUNDS: [u32; 3] = [10, 24, 60];
+    /// The score of the first search and of others in most games, and as how many matches that counts.
+    const USUAL: (f64, f64) = (60.0, 45.0);
+    const USUAL_MATCHES: f64 = 8.0;
     /// A search is clearly better with this score.
     const CLEAR: f64 = 75.0;
     /// With less than this, tree search without knowledge is better.
-    const LEAST: f64 = 45.0;
+    const LEAST: f64 = 47.0;
     let kind = Kind::SearchUct;
     let fitting = Search::fitting(game.universe.roles.len());
     if !is_possible(kind, game) {
@@ -494,7 +497,13 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
             (search, players, tally)
         })
         .collect();
-    let mean = |tally: &Tally| tally.score().map_or(0.0, |score| score.mean);
+    // A few matches say little: what is usual counts as much as some more.
+    let mean = |search: Search, tally: &Tally| {
+        let usual = if search == fitting[0] { USUAL.0 } else { USUAL.1 };
+        let (sum, n) =
+            tally.score().map_or((0.0, 0.0), |score| (score.mean * score.matches as f64, score.matches as f64));
+        (sum + USUAL_MATCHES * usual) / (n + USUAL_MATCHES)
+    };
     for (round, matches) in ROUNDS.into_iter().enumerate() {
         let n_left: usize = (round..ROUNDS.len()).map(|later| field.len().saturating_sub(later - round).max(1)).sum();
         let share = end.saturating_duration_since(Instant::now()) / n_left as u32;
@@ -505,13 +514,13 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
                 Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until: Some(Instant::now() + share) };
             *tally = play(players, tally.clone(), &pace, &|_, _| true);
         }
-        field.sort_by(|one, other| mean(&other.2).total_cmp(&mean(&one.2)));
-        if mean(&field[0].2) >= CLEAR || Instant::now() >= end {
+        field.sort_by(|one, other| mean(other.0, &other.2).total_cmp(&mean(one.0, &one.2)));
+        if mean(field[0].0, &field[0].2) >= CLEAR || Instant::now() >= end {
             break;
         }
         field.truncate((field.len() - 1).max(1));
     }
-    if mean(&field[0].2) < LEAST { Search::Plain } else { field[0].0 }
+    if mean(field[0].0, &field[0].2) < LEAST { Search::Plain } else { field[0].0 }
 }
 
 /// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time; or alone. A
