@@ -46,7 +46,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { doubt: 0.2, best: 0.5, held: 0.3, width: 64, share: 4, joint: 128, bytes: 1 << 29 }
+        Settings { doubt: 0.1, best: 0.5, held: 0.1, width: 64, share: 4, joint: 128, bytes: 1 << 29 }
     }
 }
 
