@@ -26,7 +26,7 @@ pub enum StopReason {
     Forced,
     /// The answer is exact.
     Solved,
-    /// The bound on nodes was reached.
+    /// The bound on nodes or on memory was reached.
     Nodes,
     /// It was told to stop.
     Stopped,

@@ -104,7 +104,7 @@ impl BestFirst {
                 break StopReason::Stopped;
             }
             if self.tree.nodes[0].n_children > 0 && self.tree.bytes() >= self.settings.bytes {
-                break StopReason::Depth;
+                break StopReason::Nodes;
             }
             answer.nodes += self.open_some(limit.nodes - answer.nodes);
         };

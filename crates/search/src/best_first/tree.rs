@@ -161,19 +161,13 @@ impl Tree {
     /// Takes what was found out about a node's children up to the root.
     pub(super) fn back_up(&mut self, node: u32, rule: &Rule) {
         let mut at = node;
-        let mut mean = [0.0f32; 16];
-        let n_roles = self.n_roles.min(mean.len());
-        let mut first = true;
         while at != NONE {
             if !self.nodes[at as usize].exact {
                 self.settle(at, rule);
             }
-            if first {
-                mean[..n_roles].copy_from_slice(&self.values(at)[..n_roles]);
-                first = false;
+            for role in 0..self.n_roles {
+                self.sums[at as usize * self.n_roles + role] += self.values[node as usize * self.n_roles + role];
             }
-            let sums = &mut self.sums[at as usize * self.n_roles..][..n_roles];
-            sums.iter_mut().zip(&mean).for_each(|(sum, value)| *sum += value);
             let entry = &mut self.nodes[at as usize];
             entry.n += 1;
             entry.pending = entry.pending.saturating_sub(1);
