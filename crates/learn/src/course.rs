@@ -126,6 +126,21 @@ impl Course {
         Ok(Course { settings, stream, model: Arc::new(model), history: vec![first], solved: false })
     }
 
+    /// Begins with a model that was learned before: of this game, or taken over from another one.
+    pub fn from_model(model: Arc<Model>, positions: &Positions, settings: Settings) -> Course {
+        /// How far the weights are trusted, in corrections of size one.
+        const TRUST: f32 = 10.0;
+        let examples = Examples::of(positions);
+        let rows = model.sight.rows(examples.views());
+        let stream = Stream::new(&model, &rows).trusted(TRUST);
+        // With no rate nothing is learned, and the losses are those of the model as it is.
+        let order: Vec<u32> = (0..examples.len() as u32).collect();
+        let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);
+        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
+        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
+        Course { settings, stream, model, history: vec![first], solved: false }
+    }
+
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line
     /// that is known of a game with one role, and the answer is no.
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
