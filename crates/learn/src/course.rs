@@ -35,6 +35,8 @@ pub struct Settings {
     pub patterns: Option<PatternSettings>,
     /// How fast weights follow what is played.
     pub rate: f32,
+    /// How far weights that were learned before are trusted, in corrections of size one.
+    pub trust: f32,
     /// Positions that a generation plays, about.
     pub positions: usize,
     /// How each generation plays; the seed and the number of matches are the course's.
@@ -50,6 +52,7 @@ impl Default for Settings {
             stages: 4,
             patterns: Some(PatternSettings::default()),
             rate: 1.5,
+            trust: 0.0,
             positions: 30_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
@@ -118,7 +121,7 @@ impl Course {
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
         let sight = Arc::new(sight);
-        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let (model, losses) = teach(&sight, &examples, sum, None, None, &settings.teach).map_err(CourseError::Fit)?;
         let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
@@ -128,11 +131,9 @@ impl Course {
 
     /// Begins with a model that was learned before: of this game, or taken over from another one.
     pub fn from_model(model: Arc<Model>, positions: &Positions, settings: Settings) -> Course {
-        /// How far the weights are trusted, in corrections of size one.
-        const TRUST: f32 = 10.0;
         let examples = Examples::of(positions);
         let rows = model.sight.rows(examples.views());
-        let stream = Stream::new(&model, &rows).trusted(TRUST);
+        let stream = Stream::new(&model, &rows).trusted(settings.trust);
         // With no rate nothing is learned, and the losses are those of the model as it is.
         let order: Vec<u32> = (0..examples.len() as u32).collect();
         let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);

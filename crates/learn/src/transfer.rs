@@ -19,6 +19,7 @@ use features::formula::{Atom, Formula};
 use features::game::Game;
 use features::pattern::atoms::{Literal, Origin, Value};
 use features::pattern::table::Instance;
+use features::positions::Positions;
 use gdl::Program;
 use gdl::program::{Term, VarId};
 use insight::variant::{self, Class, Subject, Variant};
@@ -31,11 +32,14 @@ use search::match_play::{self, on_threads};
 use search::statistics::{Interval, wilson};
 use search::{Limit, Player, legal_moves};
 
+use crate::example::Examples;
+use crate::fit::FitError;
 use crate::model::{Model, Sum, Weights};
 use crate::player::one_ply;
 use crate::sight::{PatternSettings, Patterns, Sight};
 use crate::stage::Stages;
 use crate::td::transfer::{Image, Projection};
+use crate::teach;
 
 /// A model with weights that another one had.
 pub struct Transfer {
@@ -80,10 +84,8 @@ pub fn transfer(
         }));
     }
     let n_features = features.len();
-    let usual = own.len().max(n_features);
     let new: Vec<Feature> = own.iter().filter(|feature| !features.contains(feature)).cloned().collect();
     features.extend(new);
-    features.truncate(usual);
     let sight = Arc::new(Sight::new(game.clone(), features, patterns, stages)?);
     // Step 2. Who is who, and which of the source's sets of weights counts where.
     let n_roles = game.universe.roles.len();
@@ -133,6 +135,56 @@ pub fn transfer(
     let n_slots = moved.slots.iter().filter(|from| !from.is_empty()).count();
     let model = Arc::new(Model::fitting(sight, weights, sum)?);
     Ok(Transfer { model, n_features, n_slots })
+}
+
+/// How what was taken over is tested.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// All chance comes from this.
+    pub seed: u64,
+    /// Matches.
+    pub matches: u32,
+    /// How weights are fitted.
+    pub teach: teach::Settings,
+}
+
+/// A model that is better than a fresh one.
+pub struct Better {
+    /// The model.
+    pub model: Arc<Model>,
+    /// Whether the weights that were taken over were fitted to positions of the game.
+    pub is_fitted: bool,
+    /// Its part of the points against a fresh one, one move ahead.
+    pub score: Interval,
+    /// Matches that were played.
+    pub matches: usize,
+}
+
+impl Transfer {
+    /// The model fitted to positions of its own game: how far the weights that were taken over count, and what is added to them.
+    pub fn fitted(&self, positions: &Positions, settings: &teach::Settings) -> Result<Arc<Model>, FitError> {
+        let (model, examples) = (&self.model, Examples::of(positions));
+        let (model, _) = teach::teach(&model.sight, &examples, model.sum, None, Some(model), settings)?;
+        Ok(Arc::new(model))
+    }
+
+    /// The model as it is or fitted to positions, whichever does better against a fresh one; none if neither is better beyond the
+    /// interval.
+    pub fn better(
+        &self,
+        fresh: &Arc<Model>,
+        positions: &Positions,
+        test: &Test,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Better>, FitError> {
+        let fitted = self.fitted(positions, &test.teach)?;
+        let tried = [(&self.model, false), (&fitted, true)].map(|(model, is_fitted)| {
+            let (score, matches) = duel([model, fresh], test.matches, test.seed, test.teach.threads, stop);
+            Better { model: model.clone(), is_fitted, score, matches }
+        });
+        let better = tried.into_iter().filter(|tried| tried.score.low > 0.5);
+        Ok(better.max_by(|one, other| one.score.low.total_cmp(&other.score.low)))
+    }
 }
 
 /// For each set of the target's weights those of the source that count in the same stage, by its place among the stages, on the

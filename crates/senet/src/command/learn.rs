@@ -13,13 +13,12 @@ use arena::store::Key;
 use clap::Args;
 use features::construct;
 use features::game::Game;
-use features::positions;
+use features::positions::{self, Positions};
 use insight::canonical::{self, canonical};
 use insight::graph::Fingerprint;
 use learn::course::{self, Checkpoint, Course, Generation, Stored};
 use learn::model::Model;
 use learn::player::Search;
-use learn::sight::PatternSettings;
 use learn::transfer;
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +154,8 @@ struct TakenOver {
     /// Features and slots of patterns whose weights were taken over.
     features: usize,
     slots: usize,
+    /// Whether these were fitted to positions of the new game.
+    fitted: bool,
     /// The score against a fresh start in per cent, one move ahead, and its 95 % interval.
     score: f64,
     low: f64,
@@ -441,7 +442,7 @@ fn begin(
     let fresh = Course::begin(game, &played, features, settings.clone())?;
     if !plan.fresh {
         bar.show("looking for variants that were learned", 0, 0);
-        if let Some((model, origin)) = take_over(pupil, plan, fresh.model(), settings.patterns.as_ref())? {
+        if let Some((model, origin)) = take_over(pupil, plan, fresh.model(), &played, &settings)? {
             let course = Course::from_model(model, &played, settings);
             return Ok(Begun { course, seconds: before, origin: Some(origin) });
         }
@@ -454,7 +455,8 @@ fn take_over(
     pupil: &Pupil,
     plan: &Plan,
     fresh: &Arc<Model>,
-    patterns: Option<&PatternSettings>,
+    played: &Positions,
+    settings: &course::Settings,
 ) -> anyhow::Result<Option<(Arc<Model>, Origin)>> {
     /// The most variants that are tried, the matches for each, and the part of the time that all of it may take.
     const TRIED: usize = 3;
@@ -476,14 +478,16 @@ fn take_over(
         let source = Arc::new(source);
         let Some(known) = evidence::newest_model(&pupil.memory, known.of.fingerprint, &source)? else { continue };
         let Some(variant) = transfer::relate(&source, &pupil.game) else { continue };
-        let sight = &fresh.sight;
+        let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
         let Ok(came) =
             transfer::transfer(&known.model, &variant, &pupil.game, &sight.features, patterns, &sight.game_stages)
         else {
             continue;
         };
-        let (score, matches) = transfer::duel([&came.model, fresh], MATCHES, plan.seed, plan.threads, &stop);
-        if score.low > 0.5 && best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
+        let test = transfer::Test { seed: plan.seed, matches: MATCHES, teach: settings.teach.clone() };
+        let Some(better) = came.better(fresh, played, &test, &stop)? else { continue };
+        let score = better.score;
+        if best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
             let taken_over = TakenOver {
                 differences: variant.transformations.iter().map(|change| change.class.name().to_owned()).collect(),
                 features: came.n_features,
@@ -491,10 +495,11 @@ fn take_over(
                 score: 100.0 * score.mean,
                 low: 100.0 * score.low,
                 high: 100.0 * score.high,
-                matches,
+                matches: better.matches,
+                fitted: better.is_fitted,
             };
             let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
-            best = Some((score.low, came.model, origin));
+            best = Some((score.low, better.model, origin));
         }
     }
     Ok(best.map(|(_, model, origin)| (model, origin)))
