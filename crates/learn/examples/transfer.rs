@@ -1,5 +1,5 @@
 //! Shows what a model of one game is worth in a variant of it: `cargo run --release -p learn --example transfer -- SOURCE TARGET
-//! [--first 20000] [--positions 30000] [--source 30] [--generations 0,1,2,4,8] [--seeds 3] [--matches 400] [--threads 2]`.
+//! [--first 12000] [--positions 30000] [--source 30] [--generations 0,1,2,4,8] [--seeds 3] [--matches 400] [--threads 2]`.
 //!
 //! The source is learned for some generations. Then two courses learn the target: one begins with what the source's model says, the
 //! other from nothing. After some generations they play against each other, one move ahead; 50 is even. All of it is done for
@@ -116,7 +116,6 @@ impl Prepared {
 
 fn settings(seed: u64, options: &Options) -> Settings {
     let mut settings = Settings { seed, positions: options.positions, ..Settings::default() };
-    settings.trust = std::env::var("TRUST").map_or(0.0, |v| v.parse().unwrap());
     (settings.play.threads, settings.teach.threads) = (options.threads, options.threads);
     settings
 }

@@ -35,8 +35,6 @@ pub struct Settings {
     pub patterns: Option<PatternSettings>,
     /// How fast weights follow what is played.
     pub rate: f32,
-    /// How far weights that were learned before are trusted, in corrections of size one.
-    pub trust: f32,
     /// Positions that a generation plays, about.
     pub positions: usize,
     /// How each generation plays; the seed and the number of matches are the course's.
@@ -52,7 +50,6 @@ impl Default for Settings {
             stages: 4,
             patterns: Some(PatternSettings::default()),
             rate: 1.5,
-            trust: 0.0,
             positions: 30_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
@@ -133,7 +130,7 @@ impl Course {
     pub fn from_model(model: Arc<Model>, positions: &Positions, settings: Settings) -> Course {
         let examples = Examples::of(positions);
         let rows = model.sight.rows(examples.views());
-        let stream = Stream::new(&model, &rows).trusted(settings.trust);
+        let stream = Stream::new(&model, &rows);
         // With no rate nothing is learned, and the losses are those of the model as it is.
         let order: Vec<u32> = (0..examples.len() as u32).collect();
         let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);

@@ -51,12 +51,6 @@ impl Stream {
         Stream { roles: model.weights.iter().map(role).collect(), scales }
     }
 
-    /// The same weights, trusted from the start: as if corrections of this size had cancelled out at each of them before.
-    pub fn trusted(mut self, size: f32) -> Stream {
-        self.roles.iter_mut().for_each(|role| role.size.fill(size));
-        self
-    }
-
     /// Whether it has as many weights as a model.
     pub fn fits(&self, model: &Model) -> bool {
         let n_weights =
