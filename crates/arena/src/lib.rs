@@ -3,5 +3,5 @@
 mod recognize;
 pub mod store;
 
-pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed};
+pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed, variants};
 pub use store::{Store, StoreError};

@@ -134,7 +134,8 @@ fn same(store: &Store, met: &Met) -> Result<Option<Known>, StoreError> {
     Ok(known)
 }
 
-fn variants(store: &Store, met: &Met) -> Result<Vec<Related>, StoreError> {
+/// The known games that a game is a variant of, those with the fewest differences first; the game itself may be one.
+pub fn variants(store: &Store, met: &Met) -> Result<Vec<Related>, StoreError> {
     let mut found: Vec<Related> = Vec::new();
     for (of, shared) in store.candidates(&met.subject.keys().wanted())?.into_iter().take(MAX_CANDIDATES) {
         let Some(game) = store.find(of.fingerprint)? else { continue };

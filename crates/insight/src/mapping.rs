@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gdl::ast::{Kind as NodeKind, NodeId, Tree};
-use gdl::program::{Program, RuleId, Term};
+use gdl::program::{Program, RuleId, Term, VarId};
 use gdl::symbol::{SymbolId, Symbols};
 use gdl::{Relation, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -136,6 +136,22 @@ impl Mapping {
         Some(written)
     }
 
+    /// A term in the words of the other game, if it may stand where an atom has this variable.
+    pub fn beside(&self, relation: Relation, args: &[Term], var: VarId, term: &Term) -> Option<Term> {
+        fn place(term: &Term, slot: Slot, var: VarId) -> Option<Slot> {
+            match term {
+                Term::Var(own) => (*own == var).then_some(slot),
+                Term::Const(_) => None,
+                Term::Func(name, args) => {
+                    let function = Relation { name: *name, arity: args.len() as u32 };
+                    (0..).zip(args).find_map(|(index, arg)| place(arg, Slot::Function(function, index), var))
+                }
+            }
+        }
+        let slot = (0..).zip(args).find_map(|(index, arg)| place(arg, Slot::Relation(relation, index), var))?;
+        self.term(term, slot)
+    }
+
     /// What a goal value becomes.
     pub fn value(&self, value: i64) -> Option<i64> {
         self.values.iter().find(|(from, _)| *from == value).map(|(_, to)| *to)
@@ -190,8 +206,8 @@ impl Mapping {
         }
     }
 
-    /// A fact in the words of the other game.
-    pub(crate) fn fact(&self, relation: Relation, args: &[Term]) -> Option<(SymbolId, Vec<Term>)> {
+    /// An atom in the words of the other game; variables stay what they are.
+    pub fn fact(&self, relation: Relation, args: &[Term]) -> Option<(SymbolId, Vec<Term>)> {
         let args = (0..).zip(args).map(|(index, arg)| self.term(arg, Slot::Relation(relation, index)));
         Some((self.relation(relation)?, args.collect::<Option<_>>()?))
     }

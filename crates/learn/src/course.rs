@@ -131,7 +131,7 @@ impl Course {
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
         let sight = Arc::new(sight);
-        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let (model, losses) = teach(&sight, &examples, sum, None, None, &settings.teach).map_err(CourseError::Fit)?;
         let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let begin =
@@ -139,6 +139,19 @@ impl Course {
         let stream = Stream::new(&model, &sight.rows(examples.views()));
         let model = Arc::new(model);
         Ok(Course { settings, stream, first: model.clone(), model, history: vec![begin], solved: false })
+    }
+
+    /// Begins with a model that was learned before: of this game, or taken over from another one.
+    pub fn from_model(model: Arc<Model>, positions: &Positions, settings: Settings) -> Course {
+        let examples = Examples::of(positions);
+        let rows = model.sight.rows(examples.views());
+        let stream = Stream::new(&model, &rows);
+        // With no rate nothing is learned, and the losses are those of the model as it is.
+        let order: Vec<u32> = (0..examples.len() as u32).collect();
+        let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);
+        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
+        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
+        Course { settings, stream, model, history: vec![first], solved: false }
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line

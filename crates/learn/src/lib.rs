@@ -14,3 +14,4 @@ pub mod stage;
 pub mod stream;
 pub mod td;
 pub mod teach;
+pub mod transfer;

@@ -41,12 +41,15 @@ const HELD_OUT: u32 = 8;
 /// Results of 0 and 1 are learned as these, so that weights stay finite.
 const SURE: (f32, f32) = (0.02, 0.98);
 
-/// Fits a model to examples. A model to begin with, of the same sight, saves time and changes little in the result.
+/// Fits a model to examples. A model to begin with, of the same sight, saves time and changes little in the result. A model that
+/// is believed, of the same sight too, is what weights are drawn to: how far it counts in each set of weights is fitted, and the
+/// penalty is on what is added to it.
 pub fn teach(
     sight: &Arc<Sight>,
     examples: &Examples,
     sum: Sum,
     start: Option<&Model>,
+    believed: Option<&Model>,
     settings: &Settings,
 ) -> Result<(Model, Vec<Losses>), fit::FitError> {
     let (n, n_features, n_sets) = (examples.len(), sight.features.len(), sight.stages.n_sets());
@@ -61,10 +64,20 @@ pub fn teach(
     let values = rows.values.iter().map(|&value| value as f32).collect();
     let dense = Dense::new(n_features, values).scaled();
     let factors = dense.factors().to_vec();
-    let stages = rows.sets.iter().map(|&set| Stage::at(set)).collect();
-    let design = Staged::new(Join(Constant { n_rows: n }, Join(dense, slots)), n_sets, stages);
+    let stages: Vec<Stage> = rows.sets.iter().map(|&set| Stage::at(set)).collect();
+    let said = |role: usize, row: usize| {
+        let Some(Model { weights, .. }) = believed else { return 0.0 };
+        let (weights, set) = (&weights[role], usize::from(rows.sets[row]));
+        let values = rows.values[row * n_features..(row + 1) * n_features].iter().zip(&weights.features[set]);
+        let slots = rows.slots[row * n_instances..(row + 1) * n_instances].iter().filter(|&&slot| slot != u32::MAX);
+        weights.bias[set]
+            + values.map(|(&value, weight)| value as f32 * weight).sum::<f32>()
+            + slots.map(|&slot| weights.slots[set][slot as usize]).sum::<f32>()
+    };
+    let parts = Join(dense, slots);
     let held_out: Vec<bool> = examples.matches.iter().map(|number| number % HELD_OUT == HELD_OUT - 1).collect();
-    let set: Vec<f64> = std::iter::once(0.1)
+    let set: Vec<f64> = [0.1, 0.1]
+        .into_iter()
         .chain(std::iter::repeat_n(settings.ridge, n_features))
         .chain(std::iter::repeat_n(settings.slot_ridge, n_slots))
         .collect();
@@ -75,6 +88,9 @@ pub fn teach(
         let target = |row: usize| examples.targets[row * examples.n_roles + role].clamp(SURE.0, SURE.1);
         let targets: Vec<f32> = (0..n).map(target).collect();
         let start = start.map_or(Vec::new(), |model| joined(&model.weights[role], &factors));
+        let said = Dense::new(1, (0..n).map(|row| said(role, row)).collect());
+        let design = Join(Constant { n_rows: n }, Join(said, &parts));
+        let design = Staged::new(design, n_sets, stages.clone());
         let fit_settings = fit::Settings {
             ridge: Ridge::Each(set.repeat(n_sets)),
             start,
@@ -86,11 +102,17 @@ pub fn teach(
         let found = fit::fit(rows, &fit_settings, &mut |_| ControlFlow::Continue(()))?;
         losses.push(Losses { training: found.at.training, held_out: found.at.held_out.unwrap_or(f64::NAN) });
         let mut own = Weights::default();
-        for set in found.weights.chunks(n_columns) {
+        for (number, set) in found.weights.chunks(n_columns).enumerate() {
+            let unscaled = set[2..2 + n_features].iter().zip(&factors);
             own.bias.push(set[0] as f32);
-            let unscaled = set[1..=n_features].iter().zip(&factors);
             own.features.push(unscaled.map(|(&weight, &factor)| weight as f32 * factor).collect());
-            own.slots.push(set[1 + n_features..].iter().map(|&weight| weight as f32).collect());
+            own.slots.push(set[2 + n_features..].iter().map(|&weight| weight as f32).collect());
+            if let Some(believed) = believed.map(|model| &model.weights[role]) {
+                let more = |own: &mut f32, weight: &f32| *own += set[1] as f32 * weight;
+                more(&mut own.bias[number], &believed.bias[number]);
+                own.features[number].iter_mut().zip(&believed.features[number]).for_each(|(own, old)| more(own, old));
+                own.slots[number].iter_mut().zip(&believed.slots[number]).for_each(|(own, old)| more(own, old));
+            }
         }
         weights.push(own);
     }
@@ -101,7 +123,7 @@ pub fn teach(
 fn joined(weights: &Weights, factors: &[f32]) -> Vec<f64> {
     let mut all = Vec::new();
     for ((bias, features), slots) in weights.bias.iter().zip(&weights.features).zip(&weights.slots) {
-        all.push(f64::from(*bias));
+        all.extend([f64::from(*bias), 0.0]);
         let scaled = features.iter().zip(factors);
         all.extend(scaled.map(|(weight, factor)| f64::from(weight / factor)));
         all.extend(slots.iter().map(|&weight| f64::from(weight)));

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use arena::Store;
-use arena::store::Key;
+use arena::store::{Key, ModelEntry};
 use features::construct::{self, construct};
 use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions, StopReason, collect};
 use indicatif::{ProgressBar, ProgressStyle};
+use learn::course::Stored;
+use learn::model::Model;
 use serde::{Deserialize, Serialize};
 
 use crate::memory;
@@ -175,6 +178,26 @@ pub(crate) fn features(
     };
     memory.keep_features(key, played.len() as u64, &serde_json::to_vec(&kept)?, memory::now())?;
     Ok((features, kept.seconds))
+}
+
+/// A model from the memory.
+pub(crate) struct Known {
+    pub(crate) entry: ModelEntry,
+    pub(crate) stored: Stored,
+    pub(crate) model: Arc<Model>,
+}
+
+/// The newest model of a game with this fingerprint that can be used.
+pub(crate) fn newest_model(memory: &Store, of: u128, game: &Arc<Game>) -> anyhow::Result<Option<Known>> {
+    for entry in memory.models()?.into_iter().rev().filter(|entry| entry.game == of) {
+        if let Some(bytes) = memory.model(&entry)?
+            && let Ok(stored) = Stored::from_bytes(&bytes)
+            && let Ok(model) = stored.load(game.clone())
+        {
+            return Ok(Some(Known { entry, stored, model }));
+        }
+    }
+    Ok(None)
 }
 
 /// A number for everything that something kept depends on: the 64-bit FNV-1a hash of some bytes.

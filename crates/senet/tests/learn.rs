@@ -32,7 +32,7 @@ impl Memory {
     }
 
     fn learn(&self, rules: &str, more: &[&str]) -> Value {
-        let told = self.senet(&[&["learn", rules, "--no-measure", "--json"], more].concat());
+        let told = self.senet(&[&["learn", rules, "--no-measure", "--json", "--fresh"], more].concat());
         let mut told: Value = serde_json::from_str(&told).expect("JSON");
         let about = told.as_object_mut().expect("an object");
         about.remove("seconds");
@@ -69,6 +69,30 @@ fn a_game_is_learned_and_explained() {
     let output = memory.command(&["explain", "tic-tac-toe"]).output().expect("the program starts");
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && error.contains("senet learn tic-tac-toe"), "{error}");
+}
+
+/// A scrambled copy of a game that was learned has its model at once, and is learned further; `--fresh` begins anew.
+#[test]
+fn a_scrambled_copy_goes_on_with_the_model() {
+    let memory = Memory::new("goes-on");
+    memory.learn("tic-tac-toe", &["--generations", "1"]);
+    let file = memory.0.join("scrambled.kif");
+    std::fs::write(&file, memory.senet(&["scramble", "tic-tac-toe", "--seed", "5"])).expect("written");
+    let file = file.to_str().expect("plain");
+    let measure = |rules: &str| -> Value {
+        let told = memory.senet(&["measure", rules, "--time", "2s", "--move-time", "0.005", "--json"]);
+        serde_json::from_str(&told).expect("JSON")
+    };
+    let (one, other) = (measure("tic-tac-toe"), measure(file));
+    assert_eq!((&one["model"], &one["fingerprint"]), (&other["model"], &other["fingerprint"]));
+    let score = |told: &Value| told["scores"][0]["mean"].as_f64().expect("a score");
+    assert!(score(&one) > 80.0 && score(&other) > 80.0, "{one} {other}");
+    let told = memory.senet(&["learn", file, "--generations", "1", "--no-measure"]);
+    assert!(told.contains("began with model 1 of the same game, `tic-tac-toe`"), "{told}");
+    let told = memory.senet(&["learn", file, "--generations", "0", "--no-measure", "--fresh"]);
+    assert!(!told.contains("began with"), "{told}");
+    let output = memory.command(&["measure", "nim-5"]).output().expect("the program starts");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("senet learn nim-5"));
 }
 
 /// The files of one kind that a memory keeps.

@@ -1,5 +1,6 @@
 //! `senet learn`: an evaluation of positions from self-play, and what it is worth.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,12 +13,14 @@ use arena::store::Key;
 use clap::Args;
 use features::construct;
 use features::game::Game;
-use features::positions;
+use features::positions::{self, Positions};
 use insight::canonical::{self, canonical};
 use insight::graph::Fingerprint;
 use learn::course::{self, Checkpoint, Course, Generation, Stored};
+use learn::model::Model;
 use learn::player::Search;
-use serde::Serialize;
+use learn::transfer;
+use serde::{Deserialize, Serialize};
 
 use crate::evidence::{self, Bar, remember};
 use crate::measure::{self, Score};
@@ -30,13 +33,16 @@ use crate::rules::{self, Rules};
 /// positions, by turns, until time is up. Then it plays against simple players and says what the result is worth, with 95 %
 /// intervals. The model is kept in the memory, with how it was made; a scrambled copy of the game has the same model.
 ///
-/// A course that was stopped or killed goes on where it was with --resume. The same seed and number of generations give the
-/// same model.
+/// A game that has a model in the memory is learned further, whatever its names; and one that is a variant of a game with a model
+/// begins with what that one learned, where a quick test says that it helps. With --fresh it begins from nothing.
+///
+/// A course that was stopped or killed goes on where it was with --resume. The same beginning, seed and number of generations
+/// give the same model.
 ///
 /// Examples:
 ///   senet learn connect-four
 ///   senet learn my-game.kif --time 30m
-///   senet learn connect-four --generations 20 --seed 7         always the same model
+///   senet learn connect-four --generations 20 --seed 7 --fresh     always the same model
 ///   senet learn othello --resume
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
@@ -58,6 +64,9 @@ pub(crate) struct Learn {
     /// Goes on with a course that was stopped
     #[arg(long)]
     resume: bool,
+    /// Begins from nothing, whatever is known of this game or others
+    #[arg(long)]
+    fresh: bool,
     /// Does not play against other players at the end
     #[arg(long)]
     no_measure: bool,
@@ -118,8 +127,53 @@ pub(super) struct About {
     pub(super) features: usize,
     pub(super) slots: usize,
     stages: usize,
+    /// What it began with, if not from nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
     curve: Vec<Generation>,
     scores: Vec<Score>,
+}
+
+/// A model that a course began with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// Its number in the memory.
+    model: i64,
+    /// The game that it is of.
+    game: String,
+    /// How it was taken over, if that game is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taken_over: Option<TakenOver>,
+}
+
+/// How a model of one game was taken over to a variant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct TakenOver {
+    /// In what the games differ.
+    differences: Vec<String>,
+    /// Features and slots of patterns whose weights were taken over.
+    features: usize,
+    slots: usize,
+    /// Whether these were fitted to positions of the new game.
+    fitted: bool,
+    /// The score against a fresh start in per cent, one move ahead, and its 95 % interval.
+    score: f64,
+    low: f64,
+    high: f64,
+    matches: usize,
+}
+
+impl Origin {
+    fn sentence(&self) -> String {
+        let Origin { model, game, taken_over } = self;
+        match taken_over {
+            None => format!("began with model {model} of the same game, `{game}`"),
+            Some(TakenOver { differences, score, low, high, .. }) => format!(
+                "began with what model {model} of `{game}` learned ({}): {score:.0} % ({low:.0} to {high:.0}) against a fresh start",
+                differences.join(" + ")
+            ),
+        }
+    }
 }
 
 /// A game that is to be learned, and the memory that keeps what comes of it.
@@ -156,6 +210,8 @@ pub(super) struct Plan {
     pub(super) generations: Option<usize>,
     /// Whether to go on with a course that is kept.
     pub(super) resume: bool,
+    /// Whether to begin from nothing, whatever is known.
+    pub(super) fresh: bool,
     /// Sets courses apart that have the same settings.
     pub(super) purpose: String,
     /// Whether the time counts that former runs spent on what is used again.
@@ -169,6 +225,8 @@ pub(super) struct Learned {
     pub(super) seconds: f64,
     /// The search that it plays best with, as far as is known.
     pub(super) search: Search,
+    /// What it began with, if not from nothing.
+    origin: Option<Origin>,
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
@@ -199,12 +257,12 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
             })
             .ok()
     });
-    let (mut course, before) = match resumed {
+    let Begun { mut course, seconds: before, origin } = match resumed {
         Some(resumed) => resumed,
         None => begin(pupil, plan, settings, start, bar)?,
     };
     let seconds = || before + start.elapsed().as_secs_f64();
-    keep(&mut pupil.memory, key, &course, seconds())?;
+    keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
     // Step 2. Generations until time is up.
     let until = plan.time.as_secs_f64();
     let spent = || if plan.all_time_counts { seconds() } else { start.elapsed().as_secs_f64() };
@@ -228,13 +286,13 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
             break;
         }
         if kept_at.elapsed() >= KEEP_EVERY {
-            keep(&mut pupil.memory, key, &course, seconds())?;
+            keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
             kept_at = Instant::now();
         }
     }
-    keep(&mut pupil.memory, key, &course, seconds())?;
+    keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
     let search = Search::fitting(pupil.game.universe.roles.len())[0];
-    Ok(Learned { seconds: seconds(), course, search })
+    Ok(Learned { seconds: seconds(), course, search, origin })
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
@@ -254,6 +312,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
         time: arguments.time.mul_f64(1.0 - measuring - choosing),
         generations: arguments.generations,
         resume: arguments.resume,
+        fresh: arguments.fresh,
         purpose: String::new(),
         all_time_counts: false,
     };
@@ -305,10 +364,26 @@ pub(super) fn n_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// A course that begins or goes on.
+struct Begun {
+    course: Course,
+    /// What former runs spent on what is used again.
+    seconds: f64,
+    origin: Option<Origin>,
+}
+
+/// What stands before an origin among a course's kept bytes.
+const ORIGIN: &[u8; 8] = b"senet-o1";
+
 /// Keeps how far a course is, after the seconds that it took.
-fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64) -> anyhow::Result<()> {
+fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64, origin: Option<&Origin>) -> anyhow::Result<()> {
     let kept = course.checkpoint();
-    let bytes = [&seconds.to_le_bytes()[..], &kept.to_bytes()].concat();
+    let mut bytes = seconds.to_le_bytes().to_vec();
+    if let Some(origin) = origin {
+        let origin = serde_json::to_vec(origin)?;
+        bytes.extend([&ORIGIN[..], &(origin.len() as u32).to_le_bytes(), &origin].concat());
+    }
+    bytes.extend(kept.to_bytes());
     Ok(memory.keep_course(
         key,
         kept.history.iter().map(|generation| generation.n_new as u64).sum(),
@@ -317,11 +392,20 @@ fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64) -> anyhow::
     )?)
 }
 
-/// A course that was kept, and the seconds that it took.
-fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Result<(Course, f64)> {
-    let (seconds, kept) = bytes.split_first_chunk::<8>().ok_or_else(|| anyhow!("it is damaged"))?;
-    let course = Course::resume(pupil.game.clone(), Checkpoint::from_bytes(kept)?, settings)?;
-    Ok((course, f64::from_le_bytes(*seconds)))
+/// A course that was kept.
+fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Result<Begun> {
+    let damaged = || anyhow!("it is damaged");
+    let (seconds, mut kept) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+    let mut origin = None;
+    if let Some(rest) = kept.strip_prefix(ORIGIN) {
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
+        (origin, kept) = (Some(serde_json::from_slice(text)?), rest);
+    }
+    let checkpoint = Checkpoint::from_bytes(kept)?;
+    let settings = course::Settings { patterns: checkpoint.model.patterns.clone(), ..settings };
+    let course = Course::resume(pupil.game.clone(), checkpoint, settings)?;
+    Ok(Begun { course, seconds: f64::from_le_bytes(*seconds), origin })
 }
 
 fn with_threads(settings: course::Settings, threads: usize) -> course::Settings {
@@ -332,24 +416,96 @@ fn with_threads(settings: course::Settings, threads: usize) -> course::Settings 
     }
 }
 
-/// The first positions, the features and the first weights; and the seconds that a former run spent on the features.
+/// The first positions, and a model to begin with: the newest of this game, or else the features and the first weights, unless
+/// those of a variant are better.
 fn begin(
     pupil: &mut Pupil,
     plan: &Plan,
     settings: course::Settings,
     start: Instant,
     bar: &Bar,
-) -> anyhow::Result<(Course, f64)> {
+) -> anyhow::Result<Begun> {
     let (game, fingerprint) = (pupil.game.clone(), pupil.fingerprint.0);
     let play = positions::Settings { seed: plan.seed, ..positions::Settings::default() };
     let played = evidence::positions(&game, fingerprint, &play, None, Some(&mut pupil.memory), bar)?.positions;
+    if !plan.fresh
+        && let Some(known) = evidence::newest_model(&pupil.memory, fingerprint, &game)?
+    {
+        let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: None };
+        let settings = course::Settings { patterns: known.stored.patterns, ..settings };
+        let course = Course::from_model(known.model, &played, settings);
+        return Ok(Begun { course, seconds: 0.0, origin: Some(origin) });
+    }
     let construct = construct::Settings { seed: plan.seed, threads: plan.threads, ..construct::Settings::default() };
     let seconds = || start.elapsed().as_secs_f64();
     let (features, took) =
         evidence::features(&game, fingerprint, (&played, &play), &construct, &mut pupil.memory, bar, &seconds)?;
     let before = (took - seconds()).max(0.0);
     bar.show("fitting the first weights", 0, 0);
-    Ok((Course::begin(game, &played, features, settings)?, before))
+    let fresh = Course::begin(game, &played, features, settings.clone())?;
+    if !plan.fresh {
+        bar.show("looking for variants that were learned", 0, 0);
+        if let Some((model, origin)) = take_over(pupil, plan, fresh.model(), &played, &settings)? {
+            let course = Course::from_model(model, &played, settings);
+            return Ok(Begun { course, seconds: before, origin: Some(origin) });
+        }
+    }
+    Ok(Begun { course: fresh, seconds: before, origin: None })
+}
+
+/// A model made from one of a variant that is clearly better than a fresh one: the best of those.
+fn take_over(
+    pupil: &Pupil,
+    plan: &Plan,
+    fresh: &Arc<Model>,
+    played: &Positions,
+    settings: &course::Settings,
+) -> anyhow::Result<Option<(Arc<Model>, Origin)>> {
+    /// The most variants that are tried, the matches for each, and the part of the time that all of it may take.
+    const TRIED: usize = 3;
+    const MATCHES: u32 = 200;
+    const TIME: f64 = 0.1;
+    if pupil.game.universe.roles.len() == 1 {
+        return Ok(None);
+    }
+    let begun = Instant::now();
+    let stop = || plan.generations.is_none() && begun.elapsed() >= plan.time.mul_f64(TIME);
+    let learned: BTreeSet<u128> = pupil.memory.models()?.into_iter().map(|entry| entry.game).collect();
+    let met = arena::meet((*pupil.game.program).clone());
+    let mut related = arena::variants(&pupil.memory, &met)?;
+    related.retain(|known| known.of.fingerprint != pupil.fingerprint.0 && learned.contains(&known.of.fingerprint));
+    let mut best: Option<(f64, Arc<Model>, Origin)> = None;
+    for known in related.into_iter().take(TRIED) {
+        let program = &known.program;
+        let Ok(source) = Game::new(canonical(program, canonical::BUDGET).respelled(program), 1) else { continue };
+        let source = Arc::new(source);
+        let Some(known) = evidence::newest_model(&pupil.memory, known.of.fingerprint, &source)? else { continue };
+        let Some(variant) = transfer::relate(&source, &pupil.game) else { continue };
+        let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
+        let Ok(came) =
+            transfer::transfer(&known.model, &variant, &pupil.game, &sight.features, patterns, &sight.game_stages)
+        else {
+            continue;
+        };
+        let test = transfer::Test { seed: plan.seed, matches: MATCHES, teach: settings.teach.clone() };
+        let Some(better) = came.better(fresh, played, &test, &stop)? else { continue };
+        let score = better.score;
+        if best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
+            let taken_over = TakenOver {
+                differences: variant.transformations.iter().map(|change| change.class.name().to_owned()).collect(),
+                features: came.n_features,
+                slots: came.n_slots,
+                score: 100.0 * score.mean,
+                low: 100.0 * score.low,
+                high: 100.0 * score.high,
+                matches: better.matches,
+                fitted: better.is_fitted,
+            };
+            let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
+            best = Some((score.low, better.model, origin));
+        }
+    }
+    Ok(best.map(|(_, model, origin)| (model, origin)))
 }
 
 pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About {
@@ -367,6 +523,7 @@ pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About
         slots: sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots()),
         stages: sight.stages.cuts.len() + 1,
         search: learned.search,
+        origin: learned.origin.clone(),
         curve: course.history().to_vec(),
         scores,
     }
@@ -385,6 +542,9 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
         "{}: {} features, {} pattern slots and {} stages; {} matches in {} generations, {:.0} s",
         report.game, about.features, about.slots, about.stages, about.matches, about.generations, about.seconds
     )?;
+    if let Some(origin) = &about.origin {
+        writeln!(out, "{}", origin.sentence())?;
+    }
     if let (Some(first), Some(last)) = (about.curve.first(), about.curve.last()) {
         writeln!(out, "loss on new matches: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
     }
@@ -392,15 +552,21 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
         writeln!(out, "one move ahead, {:.0} % of the points against its beginning", 100.0 * strength)?;
     }
     writeln!(out, "plays by {}", about.search.name())?;
-    if !about.scores.is_empty() {
-        writeln!(out, "\n{:<44} {:>6} {:>16} {:>7}", "LEARNED AGAINST", "SCORE", "95 %", "MATCHES")?;
-    }
-    for score in &about.scores {
-        let interval = format!("{:.1} to {:.1}", score.low, score.high);
-        writeln!(out, "{:<44} {:>6.1} {interval:>16} {:>7}", score.against(), score.mean, score.matches)?;
-    }
+    print_scores(&about.scores, out)?;
     if let Some(id) = report.model {
         writeln!(out, "\nkept as model {id}")?;
+    }
+    Ok(())
+}
+
+/// A line for each score.
+pub(super) fn print_scores(scores: &[Score], out: &mut impl Write) -> std::io::Result<()> {
+    if !scores.is_empty() {
+        writeln!(out, "\n{:<44} {:>6} {:>16} {:>7}", "LEARNED AGAINST", "SCORE", "95 %", "MATCHES")?;
+    }
+    for score in scores {
+        let interval = format!("{:.1} to {:.1}", score.low, score.high);
+        writeln!(out, "{:<44} {:>6.1} {interval:>16} {:>7}", score.against(), score.mean, score.matches)?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod games;
 mod ladder;
 mod learn;
 mod learned;
+mod measure;
 mod memory;
 mod models;
 mod perft;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Analyze(analyze::Analyze),
     Features(features::Features),
     Learn(learn::Learn),
+    Measure(measure::Measure),
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
@@ -50,6 +52,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Analyze(arguments) => analyze::run(arguments),
         Command::Features(arguments) => features::run(arguments),
         Command::Learn(arguments) => learn::run(arguments),
+        Command::Measure(arguments) => measure::run(arguments),
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),

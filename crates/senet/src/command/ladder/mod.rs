@@ -233,6 +233,7 @@ impl Climb {
             time: arguments.time,
             generations: arguments.generations,
             resume: true,
+            fresh: true,
             purpose: format!("ladder {:?} {:?}", arguments.time, arguments.generations),
             all_time_counts: true,
         };
