@@ -17,9 +17,10 @@ use learn::player::{Search, one_ply, player};
 use learn::seat::Seat;
 use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
-use search::match_play::{Work, on_threads, play};
+use rand_pcg::Pcg64Mcg;
+use search::match_play::{Work, on_threads, opening, play};
 use search::statistics::wilson;
-use search::{BestFirst, Fuzzy, Greedy, Limit, Player, Random, Uct, best_first, fuzzy, legal_moves, uct};
+use search::{BestFirst, Fuzzy, Greedy, Limit, Player, Random, Uct, best_first, fuzzy, uct};
 
 fn main() {
     let options = Options::read();
@@ -157,7 +158,8 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
             let mut players: Vec<Box<dyn Player>> =
                 (0..n_roles).map(|role| table.player(if role == seat { one } else { other }, seed)).collect();
             let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
-            let opening = opening(machine, options.opening, seed - (number as u64 % n_roles as u64));
+            let mut random = Pcg64Mcg::seed_from_u64(seed - u64::from(number) % n_roles as u64);
+            let opening = opening(machine, random.random_range(0..=options.opening), &mut random);
             let played = play(machine, &mut seats, &opening, 500, &mut |role, choose| {
                 let name = if role.0 as usize == seat { one } else { other };
                 if let Some((_, nodes)) = name.split_once('@') {
@@ -200,27 +202,6 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
             each(total.depths)
         );
     }
-}
-
-/// Some joint moves by chance; the match is not over after them.
-fn opening(machine: &mut scalar::Scalar, most: u32, seed: u64) -> Vec<Vec<u32>> {
-    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
-    let initial = machine.compiled().initial().to_vec();
-    machine.jump(&initial);
-    let mut moves = Vec::new();
-    for _ in 0..random.random_range(0..=most) {
-        let legal = legal_moves(machine);
-        if legal.iter().any(Vec::is_empty) {
-            break;
-        }
-        let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
-        machine.make(&joint);
-        if machine.terminal() {
-            break;
-        }
-        moves.push(joint);
-    }
-    moves
 }
 
 struct Options {

@@ -4,6 +4,7 @@
 //! whoever has one asks for generations until time is up. The same game, settings and number of generations give the same
 //! model, whatever the number of threads.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use features::feature::{self, Feature};
@@ -132,13 +133,16 @@ impl Course {
         let examples = Examples::of(positions);
         let sight = Arc::new(sight);
         let (model, losses) = teach(&sight, &examples, sum, None, None, &settings.teach).map_err(CourseError::Fit)?;
-        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
+        let stream = Stream::new(&model, &sight.rows(examples.views()));
+        Ok(Course::new(Arc::new(model), stream, &examples, losses, settings))
+    }
+
+    fn new(model: Arc<Model>, stream: Stream, examples: &Examples, losses: Vec<f64>, settings: Settings) -> Course {
+        let n_ended = examples.matches.iter().collect::<BTreeSet<_>>().len() as u32;
         let begin =
             Generation { n_matches: 0, n_ended, n_new: examples.len(), n_judged: 0, losses, strength: Some(0.5) };
-        let stream = Stream::new(&model, &sight.rows(examples.views()));
-        let model = Arc::new(model);
-        Ok(Course { settings, stream, first: model.clone(), model, history: vec![begin], solved: false })
+        Course { settings, stream, first: model.clone(), model, history: vec![begin], solved: false }
     }
 
     /// Begins with a model that was learned before: of this game, or taken over from another one.
@@ -149,9 +153,7 @@ impl Course {
         // With no rate nothing is learned, and the losses are those of the model as it is.
         let order: Vec<u32> = (0..examples.len() as u32).collect();
         let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);
-        let n_ended = examples.matches.iter().collect::<std::collections::BTreeSet<_>>().len() as u32;
-        let first = Generation { n_matches: 0, n_ended, n_new: examples.len(), losses };
-        Course { settings, stream, model, history: vec![first], solved: false }
+        Course::new(model, stream, &examples, losses, settings)
     }
 
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line

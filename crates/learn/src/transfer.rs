@@ -30,7 +30,7 @@ use rand_pcg::Pcg64Mcg;
 use rustc_hash::FxHashMap;
 use search::match_play::{self, on_threads};
 use search::statistics::{Interval, wilson};
-use search::{Limit, Player, legal_moves};
+use search::{Limit, Player};
 
 use crate::example::Examples;
 use crate::fit::FitError;
@@ -601,7 +601,7 @@ pub fn duel(
         }
         let (turn, seat) = (number as usize / n_roles, number as usize % n_roles);
         let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(turn as u64));
-        let opening = opening(machine, random.random_range(0..=OPENING), &mut random);
+        let opening = match_play::opening(machine, random.random_range(0..=OPENING), &mut random);
         let mut players: Vec<Box<dyn Player>> = (0..n_roles)
             .map(|role| one_ply(if role == seat { one } else { other }, seed.wrapping_add(u64::from(number))))
             .collect();
@@ -616,24 +616,4 @@ pub fn duel(
         }))
     });
     (wilson(results.iter().sum(), results.len() as u64), results.len())
-}
-
-/// Some joint moves by chance after which the match goes on.
-fn opening(machine: &mut scalar::Scalar, length: u32, random: &mut Pcg64Mcg) -> Vec<Vec<u32>> {
-    let initial = machine.compiled().initial().to_vec();
-    machine.jump(&initial);
-    let mut moves = Vec::new();
-    for _ in 0..length {
-        let legal = legal_moves(machine);
-        if legal.iter().any(Vec::is_empty) {
-            break;
-        }
-        let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
-        machine.make(&joint);
-        if machine.terminal() {
-            break;
-        }
-        moves.push(joint);
-    }
-    moves
 }

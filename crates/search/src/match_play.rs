@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use machine::RoleId;
 use machine::scalar::Scalar;
+use rand::{Rng, RngExt};
 
 use crate::player::{Answer, Limit, Player};
+use crate::random::legal_moves;
 
 /// Plays numbered matches on several threads; the results stand in the order of the numbers. Each thread has what `start` gives
 /// it; where `one` gives nothing, its thread begins no other match.
@@ -34,6 +36,28 @@ pub fn on_threads<S, T: Send>(
     });
     all.sort_by_key(|(number, _)| *number);
     all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Joint moves by chance from the start of the game, as many as are wanted unless the match would be over by then. The machine is
+/// left where they lead to.
+pub fn opening(machine: &mut Scalar, length: u32, random: &mut impl Rng) -> Vec<Vec<u32>> {
+    let initial = machine.compiled().initial().to_vec();
+    machine.jump(&initial);
+    let mut moves = Vec::new();
+    for _ in 0..length {
+        let legal = legal_moves(machine);
+        if machine.terminal() || legal.iter().any(Vec::is_empty) {
+            break;
+        }
+        let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
+        machine.make(&joint);
+        if machine.terminal() {
+            machine.unmake();
+            break;
+        }
+        moves.push(joint);
+    }
+    moves
 }
 
 /// How a match went.

@@ -16,7 +16,7 @@ use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::statistics::{Interval, Sprt};
-use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, legal_moves, match_play, statistics};
+use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, match_play, statistics};
 use serde::{Deserialize, Serialize};
 
 /// Raised when players or matches change, so that kept matches are not mixed with others.
@@ -30,7 +30,7 @@ const LEAST: usize = 30;
 /// Joint moves in a match; longer ones are given up, and count as draws.
 const PLIES: usize = 1_000;
 /// The most joint moves of an opening.
-const OPENING: usize = 4;
+const OPENING: u32 = 4;
 
 /// Whom a model is compared with, and how it thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -425,18 +425,9 @@ fn openings(compiled: &Arc<scalar::Compiled>, n: usize, seed: u64) -> Vec<Vec<Ve
     let mut random = Pcg64Mcg::seed_from_u64(mixed(seed, 0));
     let mut seen: HashSet<Vec<u64>> = HashSet::new();
     let mut attempt = || {
-        machine.jump(compiled.initial());
-        let mut opening = Vec::new();
-        for _ in 0..random.random_range(0..=OPENING) {
-            let legal = legal_moves(&machine);
-            if machine.terminal() || legal.iter().any(Vec::is_empty) {
-                return None;
-            }
-            let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
-            machine.make(&joint);
-            opening.push(joint);
-        }
-        (!machine.terminal()).then(|| (opening, machine.bits().to_vec()))
+        let length = random.random_range(0..=OPENING);
+        let opening = match_play::opening(&mut machine, length, &mut random);
+        (opening.len() == length as usize).then(|| (opening, machine.bits().to_vec()))
     };
     let mut one = || {
         let mut last = Vec::new();
@@ -626,7 +617,7 @@ mod tests {
             .map(|opening| {
                 machine.jump(compiled.initial());
                 opening.iter().for_each(|joint| machine.make(joint));
-                assert!(!machine.terminal() && opening.len() <= OPENING);
+                assert!(!machine.terminal() && opening.len() <= OPENING as usize);
                 machine.bits().to_vec()
             })
             .collect();
