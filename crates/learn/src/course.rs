@@ -132,7 +132,7 @@ impl Course {
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
         let sight = Arc::new(sight);
-        let (model, losses) = teach(&sight, &examples, sum, None, None, &settings.teach).map_err(CourseError::Fit)?;
+        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let stream = Stream::new(&model, &sight.rows(examples.views()));
         Ok(Course::new(Arc::new(model), stream, &examples, losses, settings))

@@ -27,12 +27,12 @@ pub enum Search {
 }
 
 impl Search {
-    /// All for games with several roles, those that mostly do best first.
-    pub const ALL: [Search; 4] = [Search::BestFirst, Search::AlphaBeta, Search::Playouts, Search::Plain];
-
     /// Those that a game with so many roles can be played with, the one that mostly does best first.
     pub fn fitting(n_roles: usize) -> &'static [Search] {
-        if n_roles == 1 { &[Search::Solo] } else { &Search::ALL }
+        match n_roles {
+            1 => &[Search::Solo],
+            _ => &[Search::BestFirst, Search::AlphaBeta, Search::Playouts, Search::Plain],
+        }
     }
 
     /// In words.

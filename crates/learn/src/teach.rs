@@ -41,14 +41,12 @@ const HELD_OUT: u32 = 8;
 /// Results of 0 and 1 are learned as these, so that weights stay finite.
 const SURE: (f32, f32) = (0.02, 0.98);
 
-/// Fits a model to examples. A model to begin with, of the same sight, saves time and changes little in the result. A model that
-/// is believed, of the same sight too, is what weights are drawn to: how far it counts in each set of weights is fitted, and the
-/// penalty is on what is added to it.
+/// Fits a model to examples. A model that is believed, of the same sight, is what weights are drawn to: how far it counts in each set
+/// of weights is fitted, and the penalty is on what is added to it.
 pub fn teach(
     sight: &Arc<Sight>,
     examples: &Examples,
     sum: Sum,
-    start: Option<&Model>,
     believed: Option<&Model>,
     settings: &Settings,
 ) -> Result<(Model, Vec<Losses>), fit::FitError> {
@@ -87,13 +85,11 @@ pub fn teach(
     for role in 0..n_taught {
         let target = |row: usize| examples.targets[row * examples.n_roles + role].clamp(SURE.0, SURE.1);
         let targets: Vec<f32> = (0..n).map(target).collect();
-        let start = start.map_or(Vec::new(), |model| joined(&model.weights[role], &factors));
         let said = Dense::new(1, (0..n).map(|row| said(role, row)).collect());
         let design = Join(Constant { n_rows: n }, Join(said, &parts));
         let design = Staged::new(design, n_sets, stages.clone());
         let fit_settings = fit::Settings {
             ridge: Ridge::Each(set.repeat(n_sets)),
-            start,
             iterations: settings.iterations,
             threads: settings.threads,
             ..fit::Settings::default()
@@ -117,16 +113,4 @@ pub fn teach(
         weights.push(own);
     }
     Ok((Model::new(sight.clone(), weights, sum), losses))
-}
-
-/// Weights as one list, set after set.
-fn joined(weights: &Weights, factors: &[f32]) -> Vec<f64> {
-    let mut all = Vec::new();
-    for ((bias, features), slots) in weights.bias.iter().zip(&weights.features).zip(&weights.slots) {
-        all.extend([f64::from(*bias), 0.0]);
-        let scaled = features.iter().zip(factors);
-        all.extend(scaled.map(|(weight, factor)| f64::from(weight / factor)));
-        all.extend(slots.iter().map(|&weight| f64::from(weight)));
-    }
-    all
 }

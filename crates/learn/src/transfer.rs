@@ -61,7 +61,7 @@ pub fn relate(source: &Game, target: &Game) -> Option<Variant> {
 }
 
 /// Takes the weights of a model over to a variant of its game. `own` are the features that the variant's own positions chose; they
-/// fill up what the source's leave of their number. The stages are the variant's own.
+/// are added. The stages are the variant's own.
 pub fn transfer(
     source: &Model,
     variant: &Variant,
@@ -164,7 +164,7 @@ impl Transfer {
     /// The model fitted to positions of its own game: how far the weights that were taken over count, and what is added to them.
     pub fn fitted(&self, positions: &Positions, settings: &teach::Settings) -> Result<Arc<Model>, FitError> {
         let (model, examples) = (&self.model, Examples::of(positions));
-        let (model, _) = teach::teach(&model.sight, &examples, model.sum, None, Some(model), settings)?;
+        let (model, _) = teach::teach(&model.sight, &examples, model.sum, Some(model), settings)?;
         Ok(Arc::new(model))
     }
 
@@ -476,6 +476,8 @@ impl Moved {
         } else {
             old_places.turn(&new_places, &atoms, &layers);
         }
+        /// Larger tables than this are not taken over.
+        const MOST: usize = 1 << 16;
         // Step 3. The source's slots, by pattern and index. Without edges in mind, they serve where nothing else does.
         let range = |key: &Key| {
             let of_layer = |atom: &u32| layer(new, *atom) == Some(key.0);
@@ -491,7 +493,10 @@ impl Moved {
                 for with_edges in [true, false] {
                     let Some((key, order)) = old_places.key(&instance.atoms, with_edges) else { continue };
                     let range = range(&key);
-                    let table = found.entry(key).or_insert_with(|| vec![Vec::new(); range.pow(order.len() as u32)]);
+                    let Some(size) = range.checked_pow(order.len() as u32).filter(|&size| size <= MOST) else {
+                        continue;
+                    };
+                    let table = found.entry(key).or_insert_with(|| vec![Vec::new(); size]);
                     let indices = indices(old, instance, &order, &values, range);
                     for (index, &canonical) in indices.iter().zip(&orbit.canonical) {
                         if let Some(from) = index.and_then(|index| table.get_mut(index)) {
