@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::path::Path;
 
 fn main() {
-    let games = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../games");
+    // Asked for when it runs: a checkout may have moved since it was compiled.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
+    let games = Path::new(&package).join("../../games");
     println!("cargo::rerun-if-changed={}", games.display());
     let folders = std::fs::read_dir(&games).unwrap_or_else(|error| panic!("{}: {error}", games.display()));
     let mut names: Vec<String> = folders
