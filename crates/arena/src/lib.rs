@@ -1,7 +1,17 @@
-//! The outside world: what is kept between runs, and what it says about a game that comes in.
+//! The outside world: what is kept between runs and what it says about a game that comes in; those who play matches, and how they
+//! meet.
 
+pub mod contestant;
+mod judge;
 mod recognize;
+mod simple;
 pub mod store;
+pub mod term;
+mod tree;
 
+pub use contestant::{Clocks, Contestant, Decision, Factory, Rules};
+pub use judge::Judge;
 pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed, variants};
+pub use simple::{Legal, Random};
 pub use store::{Store, StoreError};
+pub use tree::Tree;
