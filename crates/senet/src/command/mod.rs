@@ -6,6 +6,7 @@ mod check;
 mod explain;
 mod features;
 mod games;
+mod host;
 mod ladder;
 mod learn;
 mod learned;
@@ -13,6 +14,7 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+mod player;
 mod recognize;
 mod scramble;
 mod show;
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+    Player(player::Player),
+    Host(host::Host),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -56,6 +60,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Player(arguments) => player::run(arguments),
+        Command::Host(arguments) => host::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
