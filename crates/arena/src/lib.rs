@@ -10,6 +10,7 @@ pub mod referee;
 mod scrambled;
 mod seat;
 mod simple;
+pub mod soak;
 pub mod store;
 pub mod term;
 mod tree;
