@@ -271,7 +271,7 @@ impl Fast {
         let limit = Limit { nodes: u64::MAX, stop: &stop };
         let answer = self.player.choose(self.machine.bits(), RoleId(role as u32), &limit);
         let chosen = answer.joint.get(role).copied().filter(|chosen| legal.contains(chosen)).unwrap_or(legal[0]);
-        let value = answer.values.get(role).copied().unwrap_or(0.0);
+        let value = 100.0 * answer.values.get(role).copied().unwrap_or(0.0);
         let proven = if answer.proven { ", proven" } else { "" };
         let why = format!("{} playouts, {} moves ahead, {value:.0} points{proven}", answer.playouts, answer.depth);
         Ok(Decision { chosen: name(chosen), why: Some(why) })

@@ -18,6 +18,7 @@ mod player;
 mod recognize;
 mod scramble;
 mod show;
+mod soak;
 mod trace;
 mod watch;
 
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Ladder(ladder::Ladder),
     Player(player::Player),
     Host(host::Host),
+    Soak(soak::Soak),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -62,6 +64,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Ladder(arguments) => ladder::run(arguments),
         Command::Player(arguments) => player::run(arguments),
         Command::Host(arguments) => host::run(arguments),
+        Command::Soak(arguments) => soak::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
