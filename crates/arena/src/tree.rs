@@ -34,8 +34,9 @@ pub struct Tree {
 
 struct Seat {
     role: usize,
-    /// Follows the match until the network does.
+    /// Follows the match until the network does, and how many joint moves it has followed.
     judge: Option<Judge>,
+    n_followed: usize,
     coming: Option<Receiver<Option<Compiled>>>,
     fast: Option<Fast>,
     /// The joint moves that were made.
@@ -85,14 +86,24 @@ impl Contestant for Tree {
         });
         let judge = Judge::new(rules, Some(deadline));
         let random = Pcg64Mcg::seed_from_u64(seed);
-        let mut seat = Seat { role, judge: None, coming: Some(coming), fast: None, history: Vec::new(), random, seed };
+        let mut seat = Seat {
+            role,
+            judge: None,
+            n_followed: 0,
+            coming: Some(coming),
+            fast: None,
+            history: Vec::new(),
+            random,
+            seed,
+        };
         seat.wait(deadline);
         if let Some(fast) = &mut seat.fast {
             fast.think(role, deadline);
         }
         match judge {
+            _ if seat.fast.is_some() => {}
             Ok(judge) => seat.judge = Some(judge),
-            Err(_) if seat.fast.is_some() || seat.coming.is_some() => {}
+            Err(_) if seat.coming.is_some() => {}
             Err(error) => return Err(error),
         }
         self.seat = Some(seat);
@@ -151,10 +162,11 @@ impl Seat {
     fn follow(&mut self, deadline: Instant) -> Result<(), String> {
         let judge = self.judge.as_mut().ok_or("the rules take too long to evaluate")?;
         judge.set_deadline(Some(deadline.max(Instant::now() + LEAST)));
-        match self.history.last() {
-            Some(last) => judge.make(last),
-            None => Ok(()),
+        while let Some(made) = self.history.get(self.n_followed) {
+            judge.make(made)?;
+            self.n_followed += 1;
         }
+        Ok(())
     }
 
     /// Random matches from each legal move by turns, until the time is over.
@@ -275,5 +287,59 @@ impl Fast {
         let proven = if answer.proven { ", proven" } else { "" };
         let why = format!("{} playouts, {} moves ahead, {value:.0} points{proven}", answer.playouts, answer.depth);
         Ok(Decision { chosen: name(chosen), why: Some(why) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One chooses a number, and that is what one gets; a value of more than 100 keeps the rules from the fast engines.
+    const CHOICE: &str = "(role a) (value 0) (value 40) (value 90) (<= (legal a (take ?n)) (value ?n))
+        (<= (next (got ?n)) (does a (take ?n))) (<= terminal (true (got ?n))) (<= (goal a ?n) (true (got ?n)))
+        (<= (goal a 150) (true never)) (init begun)";
+
+    #[test]
+    fn games_without_a_network_are_played_by_chance() {
+        let rules = Rules::read("choice", CHOICE);
+        assert!(compile(&rules).is_none());
+        let mut contestant = Tree::new(1);
+        let clocks = Clocks { start: Duration::from_millis(200), play: Duration::from_millis(200) };
+        contestant.start(&rules, 0, clocks, Instant::now() + clocks.start).expect("the reference engine follows it");
+        let asked = Instant::now();
+        let decision = contestant.play(None, asked + clocks.play).expect("there is time");
+        assert_eq!(decision.chosen, "(take 90)");
+        assert!(asked.elapsed() <= clocks.play, "{:?}", asked.elapsed());
+        // Without any time there is a legal move all the same.
+        contestant.start(&rules, 0, clocks, Instant::now()).expect("the reference engine follows it");
+        let decision = contestant.play(None, Instant::now()).expect("it answers at once");
+        assert!(decision.chosen.starts_with("(take "), "{decision:?}");
+    }
+
+    #[test]
+    fn late_engines_catch_up() {
+        let rules = Rules::read("choice", &CHOICE.replace("(<= (goal a 150) (true never))", ""));
+        let compiled = compile(&rules).expect("it is small");
+        let (send, coming) = channel();
+        let seat = Seat {
+            role: 0,
+            judge: Judge::new(&rules, None).ok(),
+            n_followed: 0,
+            coming: Some(coming),
+            fast: None,
+            history: Vec::new(),
+            random: Pcg64Mcg::seed_from_u64(1),
+            seed: 1,
+        };
+        let mut contestant = Tree { seed: 1, n_matches: 1, seat: Some(seat) };
+        let later = || Instant::now() + Duration::from_millis(50);
+        assert_eq!(contestant.play(None, later()).expect("by chance").chosen, "(take 90)");
+        assert!(contestant.seat.as_ref().is_some_and(|seat| seat.fast.is_none()));
+        send.send(Some(compiled)).expect("it waits");
+        let made = ["(take 40)".to_owned()];
+        contestant.play(Some(&made), later()).expect("a terminal state has legal moves, too");
+        let seat = contestant.seat.as_ref().expect("the match goes on");
+        assert!(seat.judge.is_none() && seat.fast.as_ref().is_some_and(|fast| fast.n_made == 1));
+        assert!(contestant.play(Some(&["(take 7)".to_owned()]), later()).is_err());
     }
 }

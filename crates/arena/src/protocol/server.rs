@@ -116,6 +116,8 @@ struct Turn {
     role: usize,
     seat: Option<Seat>,
     judge: Option<Judge>,
+    /// Whether the judge is no longer where the match is.
+    lost: bool,
     /// What the last `PLAY` said, and what was replied when.
     said: Option<(Option<Vec<String>>, String, Instant)>,
     n_moves: usize,
@@ -448,6 +450,7 @@ impl Shared {
                 && let Err(error) = judge.make(joint)
             {
                 (self.log)(&format!("{}: can't follow: {error}", show(&of.id)));
+                turn.lost = true;
             }
             legal = judge.legal(turn.role).unwrap_or_default();
         }
@@ -455,7 +458,7 @@ impl Shared {
         let answer = self.await_answer(seat, order, of, arrived + of.clocks.play - margin / 2);
         let form = |text: &str| term::canonical(text);
         let (reply, why) = match answer {
-            Some(Ok(decision)) if legal.is_empty() => (decision.chosen, decision.why),
+            Some(Ok(decision)) if legal.is_empty() || turn.lost => (decision.chosen, decision.why),
             Some(Ok(decision)) => match legal.iter().find(|chosen| form(chosen) == form(&decision.chosen)) {
                 Some(chosen) => (chosen.clone(), decision.why),
                 None => (legal[0].clone(), Some(format!("instead of {}, which is illegal", show(&decision.chosen)))),
