@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -22,14 +23,21 @@ use crate::term;
 const MARGIN: Duration = Duration::from_millis(5);
 /// What following the rules may take where the deadline has passed.
 const LEAST: Duration = Duration::from_millis(50);
+/// How often it is looked whether anybody waits.
+const OFTEN: Duration = Duration::from_millis(20);
 /// Joint moves in a random match.
 const CAP: u32 = 1_000;
+
+/// Games that are being made ready, and how many there may be at once in a process.
+static COMPILING: AtomicUsize = AtomicUsize::new(0);
+const MAX_COMPILING: usize = 4;
 
 /// Plain UCT on the lane machine.
 pub struct Tree {
     seed: u64,
     n_matches: u64,
     seat: Option<Seat>,
+    given_up: Arc<AtomicBool>,
 }
 
 struct Seat {
@@ -64,7 +72,7 @@ struct Fast {
 impl Tree {
     /// A contestant with a seed of its own.
     pub fn new(seed: u64) -> Tree {
-        Tree { seed, n_matches: 0, seat: None }
+        Tree { seed, n_matches: 0, seat: None, given_up: Arc::default() }
     }
 }
 
@@ -79,11 +87,19 @@ impl Contestant for Tree {
         self.seat = None;
         let (send, coming) = channel();
         let given = rules.clone();
-        // The thread ends by itself, since grounding has a budget; nobody needs to wait for it.
-        std::thread::spawn(move || {
-            // Nobody may be left to hear of it.
-            let _ = send.send(compile(&given));
-        });
+        // The thread ends by itself, since grounding has a budget; nobody needs to wait for it. But there is a bound on those
+        // that are left behind.
+        if COMPILING.fetch_add(1, Ordering::SeqCst) < MAX_COMPILING {
+            std::thread::spawn(move || {
+                let compiled = std::panic::catch_unwind(|| compile(&given)).unwrap_or(None);
+                COMPILING.fetch_sub(1, Ordering::SeqCst);
+                // Nobody may be left to hear of it.
+                let _ = send.send(compiled);
+            });
+        } else {
+            COMPILING.fetch_sub(1, Ordering::SeqCst);
+            drop(send);
+        }
         let judge = Judge::new(rules, Some(deadline));
         let random = Pcg64Mcg::seed_from_u64(seed);
         let mut seat = Seat {
@@ -96,9 +112,11 @@ impl Contestant for Tree {
             random,
             seed,
         };
-        seat.wait(deadline);
+        while seat.coming.is_some() && Instant::now() + MARGIN < deadline && !self.given_up.load(Ordering::SeqCst) {
+            seat.wait(deadline.min(Instant::now() + OFTEN));
+        }
         if let Some(fast) = &mut seat.fast {
-            fast.think(role, deadline);
+            fast.think(role, deadline, &self.given_up);
         }
         match judge {
             _ if seat.fast.is_some() => {}
@@ -121,13 +139,17 @@ impl Contestant for Tree {
         }
         if let Some(fast) = &mut seat.fast {
             fast.catch_up(&seat.history)?;
-            return fast.choose(seat.role, deadline);
+            return fast.choose(seat.role, deadline, &self.given_up);
         }
-        seat.by_chance(deadline)
+        seat.by_chance(deadline, &self.given_up)
     }
 
     fn stop(&mut self, _: Option<&[String]>) {
         self.seat = None;
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.given_up = given_up;
     }
 }
 
@@ -170,7 +192,7 @@ impl Seat {
     }
 
     /// Random matches from each legal move by turns, until the time is over.
-    fn by_chance(&mut self, deadline: Instant) -> Result<Decision, String> {
+    fn by_chance(&mut self, deadline: Instant, given_up: &AtomicBool) -> Result<Decision, String> {
         let judge = self.judge.as_mut().ok_or("the rules take too long to evaluate")?;
         let legal = judge.legal(self.role)?;
         if legal.is_empty() {
@@ -180,7 +202,7 @@ impl Seat {
         let end = deadline.checked_sub(4 * MARGIN).unwrap_or(deadline);
         judge.set_deadline(Some(end));
         let mut n_matches = 0;
-        'playing: while legal.len() > 1 && Instant::now() < end {
+        'playing: while legal.len() > 1 && Instant::now() < end && !given_up.load(Ordering::SeqCst) {
             for (index, sum) in sums.iter_mut().enumerate() {
                 match random_match(judge, self.role, index, &mut self.random) {
                     Some(goal) => *sum = (sum.0 + goal, sum.1 + 1),
@@ -261,15 +283,15 @@ impl Fast {
     }
 
     /// Searches in time that is free.
-    fn think(&mut self, role: usize, deadline: Instant) {
+    fn think(&mut self, role: usize, deadline: Instant, given_up: &AtomicBool) {
         if self.goes_on() {
-            let stop = || Instant::now() + MARGIN >= deadline;
+            let stop = || Instant::now() + MARGIN >= deadline || given_up.load(Ordering::Relaxed);
             let limit = Limit { nodes: u64::MAX, stop: &stop };
             self.player.choose(self.machine.bits(), RoleId(role as u32), &limit);
         }
     }
 
-    fn choose(&mut self, role: usize, deadline: Instant) -> Result<Decision, String> {
+    fn choose(&mut self, role: usize, deadline: Instant, given_up: &AtomicBool) -> Result<Decision, String> {
         let legal = self.legal(role);
         let network = self.machine.network();
         let name = |chosen: u32| network.name(network.moves[chosen as usize]);
@@ -279,7 +301,7 @@ impl Fast {
             [first, ..] if !self.goes_on() => return Ok(Decision { chosen: name(first), why: None }),
             _ => {}
         }
-        let stop = || Instant::now() + MARGIN >= deadline;
+        let stop = || Instant::now() + MARGIN >= deadline || given_up.load(Ordering::Relaxed);
         let limit = Limit { nodes: u64::MAX, stop: &stop };
         let answer = self.player.choose(self.machine.bits(), RoleId(role as u32), &limit);
         let chosen = answer.joint.get(role).copied().filter(|chosen| legal.contains(chosen)).unwrap_or(legal[0]);
@@ -331,7 +353,7 @@ mod tests {
             random: Pcg64Mcg::seed_from_u64(1),
             seed: 1,
         };
-        let mut contestant = Tree { seed: 1, n_matches: 1, seat: Some(seat) };
+        let mut contestant = Tree { seat: Some(seat), ..Tree::new(1) };
         let later = || Instant::now() + Duration::from_millis(50);
         assert_eq!(contestant.play(None, later()).expect("by chance").chosen, "(take 90)");
         assert!(contestant.seat.as_ref().is_some_and(|seat| seat.fast.is_none()));
