@@ -35,6 +35,7 @@ fn a_match_goes_as_managers_expect() {
     // Another match has to wait; the same one is not begun again.
     assert_eq!(player.start("Base.tic.2", "xplayer", 2.0, 2.0), "busy");
     assert_eq!(player.start("Base.tic.1", "xplayer", 2.0, 2.0), "ready");
+    assert_eq!(player.start("Base.tic.1", "oplayer", 2.0, 2.0), "busy", "nobody plays against itself");
     let first = player.say("( PLAY Base.tic.1 NIL )");
     assert_eq!(first, first_move(&game("tic-tac-toe")));
     // Asked again, whatever the reason, it says the same.

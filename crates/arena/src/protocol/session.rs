@@ -40,6 +40,8 @@ struct State {
 
 struct Match {
     id: String,
+    /// The name of the player's role.
+    role: String,
     clocks: Clocks,
     cancelled: AtomicBool,
     heard: Mutex<Instant>,
@@ -118,6 +120,7 @@ impl Session {
         // Step 1. Take the place, or see that it is taken.
         let begun = Arc::new(Match {
             id,
+            role: role.to_owned(),
             clocks,
             cancelled: AtomicBool::new(false),
             heard: Mutex::new(arrived),
@@ -128,7 +131,7 @@ impl Session {
             let mut state = lock(&self.state);
             if let Some(other) = state.occupied(self) {
                 drop(state);
-                if other.id.eq_ignore_ascii_case(&begun.id) {
+                if other.id.eq_ignore_ascii_case(&begun.id) && other.role == begun.role {
                     // Said twice: it is ready when the first is.
                     drop(lock(&other.turn));
                     return "ready".to_owned();

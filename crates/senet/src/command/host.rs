@@ -107,6 +107,11 @@ pub(crate) fn run(arguments: Host) -> anyhow::Result<ExitCode> {
             KINDS.join(", ")
         );
     }
+    for (number, text) in arguments.players.iter().enumerate() {
+        if !KINDS.contains(&text.as_str()) && arguments.players[..number].contains(text) {
+            bail!("{text} can't have two seats: a player plays one role at a time; start another one at another port");
+        }
+    }
     let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
     let clocks = Clocks {
         start: seconds("start-clock", arguments.start_clock)?,
