@@ -179,6 +179,10 @@ impl Session {
         // Step 3. Prepare.
         let mut seat = turn.seat.take().unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
         let order = seat.order(Order::Start { rules, role: role_number, clocks, deadline });
+        if let Some(judge) = &mut turn.judge {
+            // What the first move needs; kept if there is time for it now.
+            let _ = judge.legal(role_number);
+        }
         let last_moment = arrived + clocks.start - self.settings.margin(clocks.start) / 2;
         match self.await_answer(&mut seat, order, &begun, last_moment) {
             Some(Ok(_)) => {}
