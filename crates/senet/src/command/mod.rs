@@ -6,6 +6,7 @@ mod check;
 mod explain;
 mod features;
 mod games;
+mod host;
 mod ladder;
 mod learn;
 mod learned;
@@ -13,9 +14,11 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+mod player;
 mod recognize;
 mod scramble;
 mod show;
+mod soak;
 mod trace;
 mod watch;
 
@@ -35,6 +38,9 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+    Player(player::Player),
+    Host(host::Host),
+    Soak(soak::Soak),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -56,6 +62,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Player(arguments) => player::run(arguments),
+        Command::Host(arguments) => host::run(arguments),
+        Command::Soak(arguments) => soak::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),
