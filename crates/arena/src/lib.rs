@@ -3,6 +3,7 @@
 
 pub mod contestant;
 mod judge;
+pub mod rating;
 mod recognize;
 mod simple;
 pub mod store;

@@ -6,6 +6,7 @@ mod library;
 mod measure;
 mod memory;
 mod picture;
+mod portfolio;
 mod rules;
 mod view;
 
