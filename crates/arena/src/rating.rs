@@ -167,7 +167,8 @@ fn with_fixed_mean(mut information: Vec<Vec<f64>>, prior: f64) -> Vec<Vec<f64>> 
 /// The inverse of a symmetric positive matrix, by elimination.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let n = matrix.len();
-    let mut result: Vec<Vec<f64>> = (0..n).map(|row| (0..n).map(|column| f64::from(u8::from(row == column))).collect()).collect();
+    let mut result: Vec<Vec<f64>> =
+        (0..n).map(|row| (0..n).map(|column| f64::from(u8::from(row == column))).collect()).collect();
     for column in 0..n {
         let best = (column..n).max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()));
         let best = best.expect("rows are left");

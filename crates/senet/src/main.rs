@@ -1,6 +1,7 @@
 //! Senet: a general game player. Give it the rules of a game in GDL, and nothing else.
 
 mod command;
+mod contest;
 mod evidence;
 mod library;
 mod measure;

@@ -6,7 +6,7 @@
 //! that panics is left out from then on, as is one that does not come back; both are reported.
 
 mod by_rules;
-mod member;
+pub(crate) mod member;
 mod playing;
 pub(crate) mod searcher;
 pub(crate) mod study;
@@ -179,6 +179,9 @@ impl Contestant for Portfolio {
         let reserve = reserve(deadline.saturating_duration_since(Instant::now()));
         playing.history.extend(last.map(<[String]>::to_vec));
         playing.catch_up();
+        if Instant::now() >= deadline {
+            return Err("there was no time for an answer".to_owned());
+        }
         playing.ask(deadline - reserve);
         while !playing.is_answered() && playing.hear(deadline - reserve / 6) {}
         playing.close();

@@ -126,10 +126,14 @@ impl Member for Searcher {
             tried: legal[own].iter().map(|&chosen| (name(chosen), 0, 0.0)).collect(),
         });
         let answer = self.player.choose(self.machine.bits(), RoleId(own as u32), &Limit { nodes: self.nodes, stop });
+        // One that was stopped at once may have nothing to say.
+        let Some(chosen) = answer.joint.get(own).copied().filter(|chosen| legal[own].contains(chosen)) else {
+            return Ok(());
+        };
         let tried = answer.moves.get(own).map_or(&[][..], |moves| moves);
         tell(Opinion {
             rank: self.rank,
-            chosen: name(answer.joint[own]),
+            chosen: name(chosen),
             value: answer.values.get(own).copied().filter(|value| value.is_finite()),
             proven: answer.proven,
             why: why(&self.what, &answer, own, &self.words),
