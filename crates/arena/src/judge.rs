@@ -9,10 +9,14 @@ use machine::{Limits, Machine, Reference, RoleId, Setup};
 use crate::contestant::Rules;
 use crate::term;
 
+/// What following rules from anywhere may take of the memory.
+const MAX_BYTES: usize = 1 << 30;
+
 /// The state of a match, by the reference engine.
 pub struct Judge {
     machine: Reference,
-    state: <Reference as Machine>::State,
+    /// Found when it is first needed.
+    state: Option<<Reference as Machine>::State>,
     /// The legal moves of each role, if they have been asked for.
     legal: Option<Vec<Vec<(String, TermId)>>>,
     /// Asked now and then whether to give up.
@@ -20,17 +24,13 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// At the beginning of a match. The error says what is wrong with the rules.
-    pub fn new(rules: &Rules) -> Result<Judge, String> {
-        Judge::with_limits(rules, Limits::default(), None)
-    }
-
-    /// The same with bounds on what the rules may cost.
-    pub fn with_limits(rules: &Rules, limits: Limits, deadline: Option<Instant>) -> Result<Judge, String> {
+    /// At the beginning of a match. The error says what is wrong with the rules. Gives up every evaluation at the deadline.
+    pub fn new(rules: &Rules, deadline: Option<Instant>) -> Result<Judge, String> {
+        let limits = Limits { bytes: MAX_BYTES, ..Limits::default() };
         let mut machine = match Reference::new(rules.program(), limits) {
             Ok(machine) => machine,
             Err(Setup::Unevaluable(_)) => return Err("the rules have no meaning; `senet check` says why".to_owned()),
-            Err(Setup::Exceeded(exceeded)) => return Err(exceeded.to_string()),
+            Err(Setup::Exceeded(exceeded)) => return Err(say(exceeded)),
         };
         if machine.roles().is_empty() {
             return Err("the rules name no role".to_owned());
@@ -38,8 +38,7 @@ impl Judge {
         let shared = Arc::new(Mutex::new(deadline));
         let asked = shared.clone();
         machine.set_interrupt(move || lock(&asked).is_some_and(|deadline| Instant::now() >= deadline));
-        let state = machine.initial().map_err(|exceeded| exceeded.to_string())?;
-        Ok(Judge { machine, state, legal: None, deadline: shared })
+        Ok(Judge { machine, state: None, legal: None, deadline: shared })
     }
 
     /// Gives up every evaluation at this moment; never, if there is none.
@@ -71,6 +70,13 @@ impl Judge {
         Ok(self.find(role, chosen).map(|chosen| self.machine.move_name(chosen)))
     }
 
+    /// Whether a joint move is legal.
+    pub fn allows(&mut self, joint: &[String]) -> Result<bool, String> {
+        self.find_legal()?;
+        let legal = |(role, chosen): (usize, &String)| self.find(role, chosen).is_some();
+        Ok(joint.len() == self.roles().len() && joint.iter().enumerate().all(legal))
+    }
+
     /// Makes a joint move. The error names the first move that is not legal; the state is then as it was.
     pub fn make(&mut self, joint: &[String]) -> Result<(), String> {
         let roles = self.roles();
@@ -83,35 +89,45 @@ impl Judge {
             self.find(role, chosen).ok_or_else(illegal)
         };
         let moves: Vec<TermId> = joint.iter().enumerate().map(find).collect::<Result<_, _>>()?;
-        self.state = self.machine.next(&self.state, &moves).map_err(|exceeded| exceeded.to_string())?;
+        let state = self.state()?;
+        self.state = Some(self.machine.next(&state, &moves).map_err(say)?);
         self.legal = None;
         Ok(())
     }
 
     /// Whether the match is over.
     pub fn is_terminal(&mut self) -> Result<bool, String> {
-        self.machine.is_terminal(&self.state).map_err(|exceeded| exceeded.to_string())
+        let state = self.state()?;
+        self.machine.is_terminal(&state).map_err(say)
     }
 
     /// What each role gets here; `None` where the rules give no single value.
     pub fn goals(&mut self) -> Result<Vec<Option<i64>>, String> {
-        let n_roles = self.roles().len();
+        let (n_roles, state) = (self.roles().len(), self.state()?);
         let one = |role| {
-            let goals =
-                self.machine.goals(&self.state, RoleId(role as u32)).map_err(|exceeded| exceeded.to_string())?;
+            let goals = self.machine.goals(&state, RoleId(role as u32)).map_err(say)?;
             Ok(if let [only] = goals[..] { Some(only) } else { None })
         };
         (0..n_roles).map(one).collect()
     }
 
     /// The fluents that hold, sorted.
-    pub fn fluents(&self) -> Vec<String> {
-        self.machine.fluents(&self.state)
+    pub fn fluents(&mut self) -> Result<Vec<String>, String> {
+        let state = self.state()?;
+        Ok(self.machine.fluents(&state))
     }
 
     /// The engine and the state, to play on from here.
-    pub(crate) fn parts(&mut self) -> (&mut Reference, &<Reference as Machine>::State) {
-        (&mut self.machine, &self.state)
+    pub(crate) fn parts(&mut self) -> Result<(&mut Reference, <Reference as Machine>::State), String> {
+        let state = self.state()?;
+        Ok((&mut self.machine, state))
+    }
+
+    fn state(&mut self) -> Result<<Reference as Machine>::State, String> {
+        if self.state.is_none() {
+            self.state = Some(self.machine.initial().map_err(say)?);
+        }
+        Ok(self.state.clone().expect("just found"))
     }
 
     fn find(&self, role: usize, chosen: &str) -> Option<TermId> {
@@ -124,18 +140,20 @@ impl Judge {
         if self.legal.is_some() {
             return Ok(());
         }
-        let mut all = Vec::new();
+        let (mut all, state) = (Vec::new(), self.state()?);
         for role in 0..self.roles().len() {
             let mut moves = Vec::new();
-            self.machine
-                .legal(&self.state, RoleId(role as u32), &mut moves)
-                .map_err(|exceeded| exceeded.to_string())?;
+            self.machine.legal(&state, RoleId(role as u32), &mut moves).map_err(say)?;
             let named = |chosen| (term::canonical(&self.machine.move_name(chosen)).unwrap_or_default(), chosen);
             all.push(moves.into_iter().map(named).collect());
         }
         self.legal = Some(all);
         Ok(())
     }
+}
+
+fn say(exceeded: machine::Exceeded) -> String {
+    exceeded.to_string()
 }
 
 /// A lock that a panic elsewhere does not take away.
@@ -155,7 +173,7 @@ mod tests {
     #[test]
     fn a_match_is_followed_by_text() {
         let rules = Rules::read("pass", PASS);
-        let mut judge = Judge::new(&rules).expect("it has a meaning");
+        let mut judge = Judge::new(&rules, None).expect("it has a meaning");
         assert_eq!(judge.role("BLACK"), Some(1));
         assert_eq!(judge.role("green"), None);
         assert_eq!(judge.legal(1).expect("small"), ["noop"]);
@@ -166,12 +184,12 @@ mod tests {
         judge.make(&joint("( mark A )")).expect("legal");
         assert!(judge.is_terminal().expect("small"));
         assert_eq!(judge.goals().expect("small"), [Some(100), Some(0)]);
-        assert_eq!(judge.fluents(), ["done"]);
+        assert_eq!(judge.fluents().expect("small"), ["done"]);
     }
 
     #[test]
     fn rules_without_meaning_are_refused() {
-        assert!(Judge::new(&Rules::read("none", "")).is_err());
-        assert!(Judge::new(&Rules::read("loop", "(role a) (<= p (not p))")).is_err());
+        assert!(Judge::new(&Rules::read("none", ""), None).is_err());
+        assert!(Judge::new(&Rules::read("loop", "(role a) (<= p (not p))"), None).is_err());
     }
 }

@@ -3,8 +3,10 @@
 
 pub mod contestant;
 mod judge;
+pub mod protocol;
 pub mod rating;
 mod recognize;
+mod seat;
 mod simple;
 pub mod store;
 pub mod term;
@@ -13,6 +15,7 @@ mod tree;
 pub use contestant::{Clocks, Contestant, Decision, Factory, Rules};
 pub use judge::Judge;
 pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed, variants};
+pub use seat::Seat;
 pub use simple::{Legal, Random};
 pub use store::{Store, StoreError};
 pub use tree::Tree;

@@ -39,7 +39,7 @@ struct Follower<C> {
 impl<C> Follower<C> {
     fn start(&mut self, rules: &Rules, role: usize, deadline: Instant) -> Result<(), String> {
         self.seat = None;
-        self.seat = Some((Judge::with_limits(rules, Default::default(), Some(deadline))?, role));
+        self.seat = Some((Judge::new(rules, Some(deadline))?, role));
         Ok(())
     }
 

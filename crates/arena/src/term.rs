@@ -80,18 +80,52 @@ pub(crate) fn elements(text: &str) -> Option<Vec<&str>> {
     (depth > 0).then_some(found)
 }
 
-/// Whether every parenthesis is closed, and there is something.
-pub(crate) fn is_complete(text: &str) -> bool {
-    let (mut depth, mut any) = (0i64, false);
-    for token in tokens(text) {
-        any = true;
-        match token {
-            Token::Open(_) => depth += 1,
-            Token::Close(_) => depth -= 1,
-            Token::Word(..) => {}
+/// Says of a text that comes in pieces whether every parenthesis is closed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Balance {
+    depth: i64,
+    any: bool,
+    inside: Inside,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Nothing,
+    Word,
+    Comment,
+    Quote(u8),
+}
+
+impl Balance {
+    /// Takes in the next piece.
+    pub(crate) fn add(&mut self, piece: &[u8]) {
+        for &byte in piece {
+            self.inside = match (self.inside, byte) {
+                (Inside::Comment, b'\n' | b'\r') => Inside::Nothing,
+                (Inside::Comment, _) => Inside::Comment,
+                (Inside::Quote(quote), _) if byte == quote => Inside::Nothing,
+                (Inside::Quote(quote), _) => Inside::Quote(quote),
+                (_, b'(') => {
+                    (self.depth, self.any) = (self.depth + 1, true);
+                    Inside::Nothing
+                }
+                (_, b')') => {
+                    self.depth -= 1;
+                    Inside::Nothing
+                }
+                (_, b';') => Inside::Comment,
+                (Inside::Nothing, b'"' | b'|') => Inside::Quote(byte),
+                (_, byte) if is_space(byte) => Inside::Nothing,
+                _ => Inside::Word,
+            };
         }
     }
-    any && depth <= 0
+
+    /// Whether there was a list, and every list is closed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.any && self.depth <= 0
+    }
 }
 
 /// A term in the form in which terms are compared: lower case, one space between words, none inside parentheses, and none
@@ -214,7 +248,11 @@ mod tests {
         fn no_text_is_too_strange(text in "[()\\s;\"|a-cA-Cé]{0,40}") {
             tokens(&text).count();
             elements(&text);
-            is_complete(&text);
+            let mut balance = Balance::default();
+            balance.add(text.as_bytes());
+            let count = |wanted: fn(&Token) -> bool| tokens(&text).filter(wanted).count();
+            let (open, close) = (count(|t| matches!(t, Token::Open(_))), count(|t| matches!(t, Token::Close(_))));
+            prop_assert_eq!(balance.is_complete(), open > 0 && open <= close);
             one_line(&text);
             if let Some(form) = canonical(&text) {
                 prop_assert_eq!(canonical(&form), Some(form.clone()), "a form is its own form");

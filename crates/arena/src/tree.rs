@@ -83,7 +83,7 @@ impl Contestant for Tree {
             // Nobody may be left to hear of it.
             let _ = send.send(compile(&given));
         });
-        let judge = Judge::with_limits(rules, Default::default(), Some(deadline));
+        let judge = Judge::new(rules, Some(deadline));
         let random = Pcg64Mcg::seed_from_u64(seed);
         let mut seat = Seat { role, judge: None, coming: Some(coming), fast: None, history: Vec::new(), random, seed };
         seat.wait(deadline);
@@ -189,8 +189,7 @@ impl Seat {
 
 /// One random match from the judge's state on, beginning with a move of a role; what the role gets.
 fn random_match(judge: &mut Judge, role: usize, first: usize, random: &mut impl Rng) -> Option<f64> {
-    let (machine, start) = judge.parts();
-    let mut state = start.clone();
+    let (machine, mut state) = judge.parts().ok()?;
     for ply in 0..CAP {
         if ply > 0 && machine.is_terminal(&state).ok()? {
             break;

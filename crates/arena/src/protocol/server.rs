@@ -1,0 +1,546 @@
+//! A player that any manager can talk to.
+//!
+//! Each connection has a thread, which reads one message, acts on it and writes one reply. There is one match at a time; a second
+//! one is told `busy`, unless nothing was heard of the first for long. The contestant thinks in its own [`Seat`], while the
+//! connection's thread follows the match by the rules: so there is always a legal move to say when time runs out, and what the
+//! contestant says is looked at before it is said.
+//!
+//! Nothing that arrives is trusted. Connections, bytes kept and the time to send a message are bounded; when there are too many
+//! connections, the one that has been sending longest is closed.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::contestant::{Clocks, Factory, Rules};
+use crate::judge::{Judge, lock};
+use crate::protocol::http::{self, Problem, Request, Timed};
+use crate::protocol::message::{Info, Message};
+use crate::seat::{Order, Seat};
+use crate::term;
+
+/// What can be chosen.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What the player calls itself.
+    pub name: String,
+    /// How long before the end of a clock the reply is sent; by default a tenth of the clock, but at least 30 milliseconds and at
+    /// most a second. More is safer on slow networks, less leaves more time to think.
+    pub margin: Option<Duration>,
+    /// A match of which nothing was heard for its clocks and this time makes room for another.
+    pub patience: Duration,
+    /// The most bytes of a message.
+    pub max_message: usize,
+    /// The most bytes of all messages that are being read.
+    pub max_memory: usize,
+    /// The most connections.
+    pub max_connections: usize,
+    /// How long a manager may take to send a message.
+    pub sending_time: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            name: "Senet".to_owned(),
+            margin: None,
+            patience: Duration::from_secs(60),
+            max_message: 8 << 20,
+            max_memory: 64 << 20,
+            max_connections: 128,
+            sending_time: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Settings {
+    fn margin(&self, clock: Duration) -> Duration {
+        let usual = (clock / 10).clamp(Duration::from_millis(30), Duration::from_secs(1));
+        self.margin.unwrap_or(usual).min(clock / 2)
+    }
+}
+
+/// Hears what happens, one line for each event.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A player that listens.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// Stops a player.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+struct Shared {
+    settings: Settings,
+    factory: Factory,
+    log: Log,
+    stopping: AtomicBool,
+    n_connections: AtomicUsize,
+    n_bytes: AtomicUsize,
+    /// The connections whose message has not arrived, by age.
+    reading: Mutex<BTreeMap<u64, TcpStream>>,
+    next_connection: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Arc<Match>>,
+    /// The match before.
+    finished: Option<String>,
+    /// Kept between matches, so that a contestant may remember.
+    seat: Option<Seat>,
+}
+
+struct Match {
+    id: String,
+    clocks: Clocks,
+    cancelled: AtomicBool,
+    heard: Mutex<Instant>,
+    turn: Mutex<Turn>,
+}
+
+/// Where a match stands.
+#[derive(Default)]
+struct Turn {
+    role: usize,
+    seat: Option<Seat>,
+    judge: Option<Judge>,
+    /// What the last `PLAY` said, and what was replied when.
+    said: Option<(Option<Vec<String>>, String, Instant)>,
+    n_moves: usize,
+}
+
+impl Server {
+    /// Begins to listen.
+    pub fn bind(address: impl ToSocketAddrs, factory: Factory, settings: Settings, log: Log) -> io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        let shared = Shared {
+            settings,
+            factory,
+            log,
+            stopping: AtomicBool::new(false),
+            n_connections: AtomicUsize::new(0),
+            n_bytes: AtomicUsize::new(0),
+            reading: Mutex::default(),
+            next_connection: AtomicU64::new(0),
+            state: Mutex::default(),
+        };
+        Ok(Server { listener, shared: Arc::new(shared) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What stops it.
+    pub fn handle(&self) -> io::Result<Handle> {
+        Ok(Handle { shared: self.shared.clone(), address: self.address()? })
+    }
+
+    /// Plays until it is stopped.
+    pub fn run(self) {
+        for stream in self.listener.incoming() {
+            if self.shared.stopping.load(Ordering::SeqCst) {
+                break;
+            }
+            match stream {
+                Ok(stream) => self.shared.receive(stream),
+                Err(error) => {
+                    (self.shared.log)(&format!("a connection failed: {error}"));
+                    // Too many open files go away only with time.
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+        }
+        let mut state = lock(&self.shared.state);
+        if let Some(left) = state.current.take() {
+            left.cancelled.store(true, Ordering::SeqCst);
+            (self.shared.log)(&format!("{}: left, since the player stops", show(&left.id)));
+        }
+    }
+
+    /// Plays in a thread of its own.
+    pub fn spawn(self) -> io::Result<(Handle, JoinHandle<()>)> {
+        let handle = self.handle()?;
+        Ok((handle, std::thread::spawn(move || self.run())))
+    }
+}
+
+impl Handle {
+    /// Where the player listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends the player. Replies that are being written are not waited for.
+    pub fn stop(&self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // It hears of it with the next connection. One that listens everywhere is reached on this machine.
+        let mut address = self.address;
+        if address.ip().is_unspecified() {
+            address.set_ip(if address.is_ipv4() {
+                [127, 0, 0, 1].into()
+            } else {
+                std::net::Ipv6Addr::LOCALHOST.into()
+            });
+        }
+        let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
+    }
+}
+
+/// Bytes that are kept for a connection; given back with it.
+struct Share<'a> {
+    of: &'a AtomicUsize,
+    n: usize,
+}
+
+impl Share<'_> {
+    fn grow(&mut self, n: usize, most: usize) -> bool {
+        self.n += n;
+        self.of.fetch_add(n, Ordering::SeqCst) + n <= most
+    }
+}
+
+impl Drop for Share<'_> {
+    fn drop(&mut self) {
+        self.of.fetch_sub(self.n, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    /// Gives a connection a thread.
+    fn receive(self: &Arc<Shared>, stream: TcpStream) {
+        let arrived = Instant::now();
+        if self.n_connections.load(Ordering::SeqCst) >= self.settings.max_connections {
+            let oldest = lock(&self.reading).pop_first();
+            match oldest {
+                Some((_, oldest)) => drop(oldest.shutdown(Shutdown::Both)),
+                // All of them wait for a reply.
+                None => return (self.log)("a connection was refused: there are too many"),
+            }
+        }
+        self.n_connections.fetch_add(1, Ordering::SeqCst);
+        let number = self.next_connection.fetch_add(1, Ordering::SeqCst);
+        if let Ok(copy) = stream.try_clone() {
+            lock(&self.reading).insert(number, copy);
+        }
+        let shared = self.clone();
+        let spawned = std::thread::Builder::new().spawn(move || {
+            shared.serve(&stream, number, arrived);
+            shared.n_connections.fetch_sub(1, Ordering::SeqCst);
+        });
+        if let Err(error) = spawned {
+            lock(&self.reading).remove(&number);
+            self.n_connections.fetch_sub(1, Ordering::SeqCst);
+            (self.log)(&format!("a connection was refused: {error}"));
+        }
+    }
+
+    /// Reads a message, acts on it and replies.
+    fn serve(&self, stream: &TcpStream, number: u64, arrived: Instant) {
+        let _ = stream.set_nodelay(true);
+        let peer = stream.peer_addr().map_or("somebody".to_owned(), |peer| peer.to_string());
+        let mut timed = Timed { stream, until: arrived + self.settings.sending_time };
+        let request = {
+            let mut share = Share { of: &self.n_bytes, n: 0 };
+            let mut grow = |n| share.grow(n, self.settings.max_memory);
+            let request = http::read_request(&mut timed, self.settings.max_message, &mut grow);
+            lock(&self.reading).remove(&number);
+            request
+        };
+        let (status, reply) = match request {
+            Ok(Request::Message(text)) => match Message::read(&text) {
+                Ok(message) => {
+                    drop(text);
+                    let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.act(message, arrived)));
+                    ("200 OK", acted.unwrap_or_else(|_| "nil".to_owned()))
+                }
+                Err(problem) => {
+                    (self.log)(&format!("{peer}: not understood: {problem}"));
+                    ("400 Bad Request", format!("{problem}\n"))
+                }
+            },
+            Ok(Request::Look) => {
+                let name = &self.settings.name;
+                ("200 OK", format!("{name} plays games. Managers send it messages such as (INFO) by POST.\n"))
+            }
+            Ok(Request::Options) => ("200 OK", String::new()),
+            Ok(Request::Other(method)) => {
+                (self.log)(&format!("{peer}: {} is none of POST, GET and OPTIONS", show(&method)));
+                ("405 Method Not Allowed", String::new())
+            }
+            Err(Problem::Silent) => return,
+            Err(problem) => {
+                (self.log)(&format!("{peer}: not read: {problem}"));
+                let status = match problem {
+                    Problem::TooLarge(_) => "413 Content Too Large",
+                    Problem::Slow => "408 Request Timeout",
+                    _ => "400 Bad Request",
+                };
+                (status, format!("{problem}\n"))
+            }
+        };
+        let mut timed = Timed { stream, until: Instant::now() + Duration::from_secs(2) };
+        match http::write_response(&mut timed, status, &reply) {
+            Ok(()) => http::close(stream),
+            Err(error) => (self.log)(&format!("{peer}: the reply could not be sent: {error}")),
+        }
+    }
+
+    fn act(&self, message: Message, arrived: Instant) -> String {
+        match message {
+            Message::Info => {
+                let status = if lock(&self.state).occupied(self).is_some() { "busy" } else { "available" };
+                Info { name: Some(self.settings.name.clone()), status: Some(status.to_owned()) }.to_string()
+            }
+            Message::Preview { .. } => {
+                if lock(&self.state).occupied(self).is_some() {
+                    "busy".to_owned()
+                } else {
+                    "ready".to_owned()
+                }
+            }
+            Message::Start { id, role, rules, start, play } => {
+                self.start(id, &role, &rules, Clocks { start, play }, arrived)
+            }
+            Message::Play { id, last } => match self.find(&id) {
+                Some(found) => self.play(&found, last, arrived),
+                None => {
+                    (self.log)(&format!("{}: PLAY, but there is no such match", show(&id)));
+                    "busy".to_owned()
+                }
+            },
+            Message::Stop { id, last } => self.end(&id, Some(last), "done"),
+            Message::Abort { id } => self.end(&id, None, "aborted"),
+        }
+    }
+
+    fn find(&self, id: &str) -> Option<Arc<Match>> {
+        let found = lock(&self.state).current.clone().filter(|found| found.id.eq_ignore_ascii_case(id))?;
+        *lock(&found.heard) = Instant::now();
+        Some(found)
+    }
+
+    fn start(&self, id: String, role: &str, rules: &str, clocks: Clocks, arrived: Instant) -> String {
+        // Step 1. Take the place, or see that it is taken.
+        let begun = Arc::new(Match {
+            id,
+            clocks,
+            cancelled: AtomicBool::new(false),
+            heard: Mutex::new(arrived),
+            turn: Mutex::default(),
+        });
+        let mut turn = lock(&begun.turn);
+        {
+            let mut state = lock(&self.state);
+            if let Some(other) = state.occupied(self) {
+                drop(state);
+                if other.id.eq_ignore_ascii_case(&begun.id) {
+                    // Said twice: it is ready when the first is.
+                    drop(lock(&other.turn));
+                    return "ready".to_owned();
+                }
+                (self.log)(&format!("{}: refused, since {} is being played", show(&begun.id), show(&other.id)));
+                return "busy".to_owned();
+            }
+            turn.seat = state.seat.take();
+            state.current = Some(begun.clone());
+        }
+        // Step 2. Read the rules.
+        let deadline = arrived + clocks.start - self.settings.margin(clocks.start);
+        let rules = Rules::read(&begun.id, rules);
+        let judge = Judge::new(&rules, Some(deadline));
+        let found = judge.and_then(|judge| match judge.role(role) {
+            Some(role) => Ok((judge, role)),
+            None => Err(format!("there is no role {}; there is {}", show(role), judge.roles().join(", "))),
+        });
+        let (judge, role_number) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                (self.log)(&format!("{}: refused: {error}", show(&begun.id)));
+                let seat = turn.seat.take();
+                drop(turn);
+                self.free(&begun, seat);
+                return "busy".to_owned();
+            }
+        };
+        (self.log)(&format!(
+            "{}: started as {} of {} ({} rules), {} s to prepare and {} s a move",
+            show(&begun.id),
+            show(role),
+            judge.roles().len(),
+            rules.reading.program.rules.len(),
+            clocks.start.as_secs_f64(),
+            clocks.play.as_secs_f64()
+        ));
+        turn.role = role_number;
+        turn.judge = Some(judge);
+        // Step 3. Prepare.
+        let mut seat = turn.seat.take().unwrap_or_else(|| Seat::new(self.factory.clone()));
+        let order = seat.order(Order::Start { rules, role: role_number, clocks, deadline });
+        let last_moment = arrived + clocks.start - self.settings.margin(clocks.start) / 2;
+        match self.await_answer(&mut seat, order, &begun, last_moment) {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => (self.log)(&format!("{}: not prepared: {error}", show(&begun.id))),
+            None => (self.log)(&format!("{}: still preparing when the time is over", show(&begun.id))),
+        }
+        turn.seat = Some(seat);
+        "ready".to_owned()
+    }
+
+    /// Waits for an answer until a moment, or until the match is cancelled.
+    fn await_answer(
+        &self,
+        seat: &mut Seat,
+        order: u64,
+        of: &Match,
+        until: Instant,
+    ) -> Option<Result<crate::contestant::Decision, String>> {
+        const OFTEN: Duration = Duration::from_millis(20);
+        loop {
+            if let Some(answer) = seat.wait(order, until.min(Instant::now() + OFTEN)) {
+                return Some(answer.said);
+            }
+            if Instant::now() >= until || of.cancelled.load(Ordering::SeqCst) {
+                return None;
+            }
+        }
+    }
+
+    fn play(&self, of: &Match, last: Option<Vec<String>>, arrived: Instant) -> String {
+        let mut turn = lock(&of.turn);
+        let turn = &mut *turn;
+        // Step 1. See whether this was said before.
+        if let Some((before, reply, when)) = &turn.said
+            && *before == last
+        {
+            let possible = match (&mut turn.judge, &last) {
+                (Some(judge), Some(joint)) => judge.allows(joint).unwrap_or(true),
+                (_, None) => false,
+                (None, _) => true,
+            };
+            if !possible || arrived <= *when {
+                (self.log)(&format!("{}: PLAY was said again", show(&of.id)));
+                return reply.clone();
+            }
+        }
+        // Step 2. Let the contestant think, and find out what is legal meanwhile.
+        let margin = self.settings.margin(of.clocks.play);
+        let deadline = arrived + of.clocks.play - margin;
+        let Some(seat) = &mut turn.seat else { return "busy".to_owned() };
+        let order = seat.order(Order::Play { last: last.clone(), deadline });
+        let mut legal = Vec::new();
+        if let Some(judge) = &mut turn.judge {
+            judge.set_deadline(Some(deadline));
+            if let Some(joint) = &last
+                && let Err(error) = judge.make(joint)
+            {
+                (self.log)(&format!("{}: can't follow: {error}", show(&of.id)));
+            }
+            legal = judge.legal(turn.role).unwrap_or_default();
+        }
+        // Step 3. Say what the contestant says, if it is in time and legal.
+        let answer = self.await_answer(seat, order, of, arrived + of.clocks.play - margin / 2);
+        let form = |text: &str| term::canonical(text);
+        let (reply, why) = match answer {
+            Some(Ok(decision)) if legal.is_empty() => (decision.chosen, decision.why),
+            Some(Ok(decision)) => match legal.iter().find(|chosen| form(chosen) == form(&decision.chosen)) {
+                Some(chosen) => (chosen.clone(), decision.why),
+                None => (legal[0].clone(), Some(format!("instead of {}, which is illegal", show(&decision.chosen)))),
+            },
+            Some(Err(error)) => (fallback(&legal), Some(format!("instead of thinking: {}", show(&error)))),
+            None => (fallback(&legal), Some("since the time is over".to_owned())),
+        };
+        turn.n_moves += 1;
+        turn.said = Some((last, reply.clone(), Instant::now()));
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        let seconds = arrived.elapsed().as_secs_f64();
+        (self.log)(&format!("{}: move {} is {reply} after {seconds:.2} s{why}", show(&of.id), turn.n_moves));
+        reply
+    }
+
+    /// Ends a match.
+    fn end(&self, id: &str, last: Option<Option<Vec<String>>>, reply: &str) -> String {
+        let Some(found) = self.find(id) else {
+            if lock(&self.state).finished.as_ref().is_some_and(|finished| finished.eq_ignore_ascii_case(id)) {
+                return reply.to_owned();
+            }
+            (self.log)(&format!("{}: it should end, but there is no such match", show(id)));
+            return "busy".to_owned();
+        };
+        found.cancelled.store(true, Ordering::SeqCst);
+        let mut turn = lock(&found.turn);
+        let mut result = String::new();
+        if let (Some(judge), Some(Some(last))) = (&mut turn.judge, &last) {
+            judge.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
+            if judge.make(last).is_ok()
+                && let Ok(goals) = judge.goals()
+                && let Some(goal) = goals[turn.role]
+            {
+                result = format!(", {goal} points");
+            }
+        }
+        let mut seat = turn.seat.take();
+        if let Some(seat) = &mut seat {
+            seat.order(Order::Stop { last: last.flatten() });
+        }
+        drop(turn);
+        (self.log)(&format!("{}: {reply}{result}", show(id)));
+        self.free(&found, seat);
+        reply.to_owned()
+    }
+
+    /// Makes room for another match.
+    fn free(&self, of: &Arc<Match>, seat: Option<Seat>) {
+        let mut state = lock(&self.state);
+        if state.current.as_ref().is_some_and(|current| Arc::ptr_eq(current, of)) {
+            state.current = None;
+            state.finished = Some(of.id.clone());
+        }
+        if seat.is_some() {
+            state.seat = seat;
+        }
+    }
+}
+
+impl State {
+    /// The match that is being played, unless nothing was heard of it for too long.
+    fn occupied(&mut self, shared: &Shared) -> Option<Arc<Match>> {
+        let current = self.current.clone()?;
+        let clocks = current.clocks;
+        let silence = lock(&current.heard).elapsed();
+        if silence > clocks.start + clocks.play + shared.settings.patience {
+            (shared.log)(&format!("{}: given up, since nothing was heard for {silence:.0?}", show(&current.id)));
+            current.cancelled.store(true, Ordering::SeqCst);
+            self.current = None;
+            return None;
+        }
+        Some(current)
+    }
+}
+
+/// What is said where nobody has chosen. Without a legal move, anything is as good.
+fn fallback(legal: &[String]) -> String {
+    legal.first().cloned().unwrap_or_else(|| "nil".to_owned())
+}
+
+/// What others sent, fit for a line of a log.
+fn show(text: &str) -> String {
+    let mut shown: String = text.chars().take(60).flat_map(char::escape_default).collect();
+    if text.chars().nth(60).is_some() {
+        shown.push('…');
+    }
+    shown
+}
