@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod check;
+mod contest;
 mod explain;
 mod features;
 mod games;
@@ -13,6 +14,7 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+mod ratings;
 mod recognize;
 mod scramble;
 mod show;
@@ -35,6 +37,9 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+    Match(contest::Match),
+    Tournament(contest::Tournament),
+    Ratings(ratings::Ratings),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -56,6 +61,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Match(arguments) => contest::run_match(arguments),
+        Command::Tournament(arguments) => contest::run_tournament(arguments),
+        Command::Ratings(arguments) => ratings::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

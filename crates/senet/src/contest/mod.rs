@@ -163,7 +163,11 @@ impl Contest {
 
     fn effort(&self) -> Effort {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Effort { nodes: self.nodes.unwrap_or(u64::MAX), threads: (cores / self.parallel.max(1)).max(1) }
+        Effort {
+            nodes: self.nodes.unwrap_or(u64::MAX),
+            threads: (cores / self.parallel.max(1)).max(1),
+            play_clock: self.clocks.play,
+        }
     }
 
     /// Plays the matches that are missing; each is kept as soon as it is over.
@@ -176,7 +180,8 @@ impl Contest {
             .map(|(game, kit)| room::openings(&kit.rules, plan.n_openings(game), self.opening, self.seed))
             .collect::<Result<_, _>>()
             .map_err(|why| anyhow!(why))?;
-        let shared = Shared { store, matches, n_done: n_before, n_spared: 0, complaints: BTreeMap::new(), failed: None };
+        let shared =
+            Shared { store, matches, n_done: n_before, n_spared: 0, complaints: BTreeMap::new(), failed: None };
         let shared = Mutex::new(shared);
         for round in 0..plan.n_rounds() {
             let pairings = plan.round(round, &locked(&shared).matches);
@@ -263,7 +268,12 @@ impl Contest {
         // Every match has chances of its own, whoever plays it and when.
         let seed = evidence::hash(format!("{} {}", self.seed, pairing.name));
         let seated = |seat: usize| {
-            contestant(&self.players[pairing.lineup[seat]], kit, self.effort(), seed.wrapping_add(1_000_003 * seat as u64))
+            contestant(
+                &self.players[pairing.lineup[seat]],
+                kit,
+                self.effort(),
+                seed.wrapping_add(1_000_003 * seat as u64),
+            )
         };
         let play = |seats: std::ops::Range<usize>| {
             let mut contestants = seats.map(seated).collect::<anyhow::Result<Vec<_>>>()?;

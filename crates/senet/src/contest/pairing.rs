@@ -85,7 +85,10 @@ impl Plan {
                     let names: Vec<String> = group.iter().map(usize::to_string).collect();
                     let seatings = seatings(group, self.n_roles[game]);
                     all.extend(seatings.into_iter().enumerate().map(|(turn, lineup)| Pairing {
-                        name: format!("round {round}, game {game}, players {}, opening {opening}, turn {turn}", names.join(" ")),
+                        name: format!(
+                            "round {round}, game {game}, players {}, opening {opening}, turn {turn}",
+                            names.join(" ")
+                        ),
                         game,
                         lineup,
                         opening,
@@ -113,7 +116,8 @@ impl Plan {
         if order.len() % 2 == 1 {
             // Who pauses has played in fewer rounds; of several, the one with the fewest points.
             let n_rounds = |player: usize| {
-                let rounds = before.iter().filter(|played| played.seats.iter().any(|seat| seat.player == self.players[player]));
+                let rounds =
+                    before.iter().filter(|played| played.seats.iter().any(|seat| seat.player == self.players[player]));
                 rounds.map(|played| round_of(&played.name)).collect::<std::collections::BTreeSet<_>>().len()
             };
             let most = order.iter().map(|&player| n_rounds(player)).max().unwrap_or(0);
@@ -145,9 +149,7 @@ fn seatings(group: &[usize], n_roles: usize) -> Vec<Vec<usize>> {
             };
             (0..n).flat_map(|seat| [alone(one, other, seat), alone(other, one, seat)]).collect()
         }
-        (group, n) => {
-            (0..n).map(|turn| (0..n).map(|role| group[(role + turn) % group.len()]).collect()).collect()
-        }
+        (group, n) => (0..n).map(|turn| (0..n).map(|role| group[(role + turn) % group.len()]).collect()).collect(),
     }
 }
 
@@ -206,7 +208,10 @@ mod tests {
                 assert_eq!(pairings.len(), n / 2 * 2);
                 if (n, round) == (8, 1) {
                     // 0, 2, 4 and 6 have won.
-                    assert!(pairings.iter().all(|pairing| pairing.lineup[0] % 2 == pairing.lineup[1] % 2), "{pairings:?}");
+                    assert!(
+                        pairings.iter().all(|pairing| pairing.lineup[0] % 2 == pairing.lineup[1] % 2),
+                        "{pairings:?}"
+                    );
                 }
                 for pairing in pairings.iter().filter(|pairing| pairing.name.ends_with("turn 0")) {
                     let mut pair = pairing.lineup.clone();
@@ -216,8 +221,10 @@ mod tests {
                 }
                 // The lower number always wins, and pairs stay the same when the round is asked for again.
                 for pairing in &pairings {
-                    let goal = |seat: usize| Some(if pairing.lineup[seat] < pairing.lineup[1 - seat] { 100 } else { 0 });
-                    let seat = |seat| PlayedSeat { player: format!("p{}", pairing.lineup[seat]), goal: goal(seat), faults: 0 };
+                    let goal =
+                        |seat: usize| Some(if pairing.lineup[seat] < pairing.lineup[1 - seat] { 100 } else { 0 });
+                    let seat =
+                        |seat| PlayedSeat { player: format!("p{}", pairing.lineup[seat]), goal: goal(seat), faults: 0 };
                     let (name, game_name, moves) = (pairing.name.clone(), String::new(), String::new());
                     let seats = vec![seat(0), seat(1)];
                     played.push(PlayedMatch { name, game: 0, game_name, moves, played_at: 0, seats });

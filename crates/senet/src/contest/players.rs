@@ -1,10 +1,12 @@
 //! Players by their names, as contestants.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
+use arena::protocol::Remote;
+use arena::protocol::http::Address;
 use arena::{Clocks, Contestant, Decision};
 use learn::player::{self, Search};
 use search::{Fuzzy, Greedy, Player, Solo, Uct, fuzzy, solo, uct};
@@ -65,7 +67,10 @@ impl Name {
             address if address.starts_with("http://") => Name::Remote(address.to_owned()),
             other => {
                 let names: Vec<&str> = PLAYERS.iter().map(|(name, _)| *name).collect();
-                return Err(format!("there is no player `{other}`; choose from {}, or http://HOST:PORT", names.join(", ")));
+                return Err(format!(
+                    "there is no player `{other}`; choose from {}, or http://HOST:PORT",
+                    names.join(", ")
+                ));
             }
         })
     }
@@ -97,10 +102,17 @@ pub(crate) struct Effort {
     pub(crate) nodes: u64,
     /// The threads of a player that uses several.
     pub(crate) threads: usize,
+    /// The clock for a move.
+    pub(crate) play_clock: Duration,
 }
 
 /// A contestant for matches of one game. The error says what is missing.
-pub(crate) fn contestant(name: &Name, kit: &Arc<Kit>, effort: Effort, seed: u64) -> anyhow::Result<Box<dyn Contestant>> {
+pub(crate) fn contestant(
+    name: &Name,
+    kit: &Arc<Kit>,
+    effort: Effort,
+    seed: u64,
+) -> anyhow::Result<Box<dyn Contestant>> {
     let several = |what: &str| anyhow!("`{}` has one role alone; let `solo` play it instead of {what}", kit.name);
     let is_alone = kit.roles.len() == 1;
     match name {
@@ -118,7 +130,12 @@ pub(crate) fn contestant(name: &Name, kit: &Arc<Kit>, effort: Effort, seed: u64)
             };
             return Ok(Box::new(Portfolio::new(settings)));
         }
-        Name::Remote(address) => bail!("`{address}`: players elsewhere can't be asked yet"),
+        Name::Remote(address) => {
+            let address = Address::find(address).map_err(|why| anyhow!(why))?;
+            let match_name = Arc::new(Mutex::new(format!("senet.{seed:016x}")));
+            // While an opening is played nobody waits for its answers, but it may take its time for them all the same.
+            return Ok(Box::new(Remote::new(address, effort.play_clock + Duration::from_secs(1), match_name)));
+        }
         Name::Solo if !is_alone => bail!("`{}` has several roles, and `solo` plays for one alone", kit.name),
         Name::Learned(Some(_)) if is_alone => return Err(several(&name.text())),
         Name::Uct | Name::Solo => _ = kit.plain().map_err(|why| anyhow!(why))?,

@@ -34,7 +34,7 @@ pub(crate) fn play(
     opening: &[Vec<String>],
     seed: u64,
 ) -> Result<Outcome, String> {
-    let mut judge = Judge::new(rules)?;
+    let mut judge = Judge::new(rules, None)?;
     let n_roles = contestants.len();
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut outcome = Outcome { goals: vec![None; n_roles], faults: vec![0; n_roles], ..Outcome::default() };
@@ -100,7 +100,7 @@ pub(crate) fn openings(rules: &Rules, n: usize, plies: u32, seed: u64) -> Result
         let mut last = Vec::new();
         for _ in 0..TRIES {
             let length = if number == 0 { 0 } else { random.random_range(0..=plies) };
-            let mut judge = Judge::new(rules)?;
+            let mut judge = Judge::new(rules, None)?;
             last = Vec::new();
             let mut is_over = false;
             for _ in 0..length {
@@ -118,7 +118,7 @@ pub(crate) fn openings(rules: &Rules, n: usize, plies: u32, seed: u64) -> Result
             }
             if is_over {
                 last = Vec::new();
-            } else if seen.insert(judge.fluents()) {
+            } else if seen.insert(judge.fluents()?) {
                 break;
             }
         }
@@ -170,7 +170,8 @@ mod tests {
         let different: BTreeSet<&Vec<Vec<String>>> = openings.iter().collect();
         assert_eq!((openings[0].len(), different.len()), (0, 30));
         let longest = openings.iter().max_by_key(|opening| opening.len()).expect("there are some");
-        let mut players: Vec<Box<dyn Contestant>> = vec![Box::new(arena::Random::new(1)), Box::new(arena::Random::new(2))];
+        let mut players: Vec<Box<dyn Contestant>> =
+            vec![Box::new(arena::Random::new(1)), Box::new(arena::Random::new(2))];
         let outcome = play(&rules, &mut players, CLOCKS, longest, 1).expect("it can be played");
         assert_eq!(&outcome.moves[..longest.len()], &longest[..]);
         assert_eq!(outcome.goals.iter().flatten().sum::<i64>(), 100);

@@ -47,7 +47,13 @@ pub(crate) fn duel(matches: &[PlayedMatch], one: &str, other: &str) -> Duel {
     let mut duel = Duel::default();
     for played in matches {
         if let (Some(own), Some(theirs)) = (result(played, one), result(played, other)) {
-            duel.points += if own > theirs { 1.0 } else if own < theirs { 0.0 } else { 0.5 };
+            duel.points += if own > theirs {
+                1.0
+            } else if own < theirs {
+                0.0
+            } else {
+                0.5
+            };
             duel.n += 1;
         }
     }
@@ -122,7 +128,8 @@ impl Table {
         let mut standings = standings(players, matches);
         standings.sort_by(|one, other| other.elo.total_cmp(&one.elo));
         let cell = |one: &Standing, other: &Standing| {
-            let duel = if one.player == other.player { Duel::default() } else { duel(matches, &one.player, &other.player) };
+            let duel =
+                if one.player == other.player { Duel::default() } else { duel(matches, &one.player, &other.player) };
             let interval = statistics::wilson(duel.points, duel.n);
             let [score, low, high] = [interval.mean, interval.low, interval.high].map(|part| 100.0 * part);
             (duel.n > 0).then_some(Cell { score, low, high, matches: duel.n })
@@ -147,7 +154,14 @@ impl Table {
             _ = write!(
                 text,
                 "{:>3}  {:<name$} {:>+6.0} {:>5.0} {:>7} {:>6} {:>5} {:>6} {mean:>6}",
-                place + 1, own.player, own.elo, own.error, own.matches, own.wins, own.draws, own.losses
+                place + 1,
+                own.player,
+                own.elo,
+                own.error,
+                own.matches,
+                own.wins,
+                own.draws,
+                own.losses
             );
             for (column, cell) in cells.iter().enumerate() {
                 let shown = match cell {
@@ -178,7 +192,14 @@ impl Table {
             _ = write!(
                 text,
                 "| {} | {} | {:+.0} ± {:.0} | {} | {} | {} | {} | {mean} |",
-                place + 1, own.player, own.elo, own.error, own.matches, own.wins, own.draws, own.losses
+                place + 1,
+                own.player,
+                own.elo,
+                own.error,
+                own.matches,
+                own.wins,
+                own.draws,
+                own.losses
             );
             for cell in cells {
                 match cell {
