@@ -14,6 +14,7 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+mod play;
 mod ratings;
 mod recognize;
 mod scramble;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+    Play(play::Play),
     Match(contest::Match),
     Tournament(contest::Tournament),
     Ratings(ratings::Ratings),
@@ -61,6 +63,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Play(arguments) => play::run(arguments),
         Command::Match(arguments) => contest::run_match(arguments),
         Command::Tournament(arguments) => contest::run_tournament(arguments),
         Command::Ratings(arguments) => ratings::run(arguments),

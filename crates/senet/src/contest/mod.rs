@@ -187,7 +187,8 @@ impl Contest {
             let pairings = plan.round(round, &locked(&shared).matches);
             // The seatings of a pair with an opening belong together, so that nobody is helped by a better seat.
             let turns: Vec<&[Pairing]> = pairings.chunk_by(|one, other| one.turn() == other.turn()).collect();
-            let n_all = n_before.max(locked(&shared).n_done) + pairings.len() - locked(&shared).n_played(&pairings);
+            let n_missing = pairings.len() - locked(&shared).n_played(&pairings);
+            let n_all = locked(&shared).n_done + n_missing;
             let one = |_: &mut (), number: u32| {
                 let turn = turns[number as usize];
                 self.turn(&shared, id, turn, &openings[turn[0].game][turn[0].opening], (bar, n_all))

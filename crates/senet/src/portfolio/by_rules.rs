@@ -22,8 +22,9 @@ type Move = <Reference as Machine>::Move;
 pub(crate) struct ByRules {
     machine: Reference,
     role: usize,
-    /// The state after so many joint moves.
-    at: (State, usize),
+    initial: State,
+    /// The state after these joint moves.
+    at: (State, Vec<Vec<String>>),
     random: Pcg64Mcg,
     /// Whether to play on by chance.
     is_thorough: Arc<AtomicBool>,
@@ -40,7 +41,8 @@ impl ByRules {
         let machine = Reference::new(program, Limits::default());
         let mut machine = machine.map_err(|why| format!("the rules can't be followed: {why:?}"))?;
         let initial = machine.initial().map_err(|why| why.to_string())?;
-        Ok(ByRules { machine, role, at: (initial, 0), random: Pcg64Mcg::seed_from_u64(seed), is_thorough })
+        let at = (initial.clone(), Vec::new());
+        Ok(ByRules { machine, role, initial, at, random: Pcg64Mcg::seed_from_u64(seed), is_thorough })
     }
 
     fn legal(&mut self, state: &State, role: usize) -> Result<Vec<Move>, Exceeded> {
@@ -50,7 +52,11 @@ impl ByRules {
     }
 
     fn follow(&mut self, history: &[Vec<String>]) -> Result<(), String> {
-        while let Some(joint) = history.get(self.at.1) {
+        if !history.starts_with(&self.at.1) {
+            // Moves were taken back.
+            self.at = (self.initial.clone(), Vec::new());
+        }
+        while let Some(joint) = history.get(self.at.1.len()) {
             let state = self.at.0.clone();
             let mut moves = Vec::new();
             for (role, name) in joint.iter().enumerate() {
@@ -59,7 +65,8 @@ impl ByRules {
                 let found = legal.into_iter().find(|&chosen| plain(&self.machine.move_name(chosen)) == wanted);
                 moves.push(found.ok_or_else(|| format!("`{name}` was played, and is not legal"))?);
             }
-            self.at = (self.machine.next(&state, &moves).map_err(|why| why.to_string())?, self.at.1 + 1);
+            self.at.0 = self.machine.next(&state, &moves).map_err(|why| why.to_string())?;
+            self.at.1.push(joint.clone());
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! search with a model, from the memory or learned before the match ([`study`]). The best that has answered is believed. A member
 //! that panics is left out from then on, as is one that does not come back; both are reported.
 
-mod by_rules;
+pub(crate) mod by_rules;
 pub(crate) mod member;
 mod playing;
 pub(crate) mod searcher;
@@ -78,7 +78,7 @@ pub(crate) fn roles(program: &Program) -> Vec<String> {
 }
 
 /// A search without knowledge: tree search with playouts, or search for one role alone.
-fn plain_player(lanes: &Arc<lanes::Compiled>, n_roles: usize, seed: u64) -> (Box<dyn Player>, &'static str) {
+pub(crate) fn plain_player(lanes: &Arc<lanes::Compiled>, n_roles: usize, seed: u64) -> (Box<dyn Player>, &'static str) {
     match n_roles {
         1 => {
             let settings = solo::Settings { bytes: BYTES, ..solo::Settings::default() };

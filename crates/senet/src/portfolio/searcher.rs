@@ -65,8 +65,8 @@ impl Words {
 pub(crate) struct Searcher {
     words: Words,
     machine: Scalar,
-    /// How many joint moves the machine has made.
-    followed: usize,
+    /// The joint moves that the machine has made.
+    followed: Vec<Vec<String>>,
     role: usize,
     player: Box<dyn Player>,
     rank: Rank,
@@ -86,7 +86,7 @@ impl Searcher {
         what: String,
     ) -> Searcher {
         let machine = Scalar::new(compiled);
-        Searcher { words, machine, followed: 0, role, player, rank, what, nodes: u64::MAX }
+        Searcher { words, machine, followed: Vec::new(), role, player, rank, what, nodes: u64::MAX }
     }
 
     /// The same with a bound on the states of a search.
@@ -102,14 +102,20 @@ impl Member for Searcher {
         stop: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(Opinion),
     ) -> Result<(), String> {
-        while let Some(joint) = history.get(self.followed) {
-            let joint = self.words.joint(joint)?;
+        if !history.starts_with(&self.followed) {
+            // Moves were taken back.
+            let initial = self.machine.compiled().initial().to_vec();
+            self.machine.jump(&initial);
+            self.followed.clear();
+        }
+        while let Some(names) = history.get(self.followed.len()) {
+            let joint = self.words.joint(names)?;
             let legal = search::legal_moves(&self.machine);
             if let Some(role) = (0..joint.len()).find(|&role| !legal[role].contains(&joint[role])) {
                 return Err(format!("`{}` was played, and is not legal", self.words.name(joint[role])));
             }
             self.machine.make(&joint);
-            self.followed += 1;
+            self.followed.push(names.clone());
         }
         let legal = search::legal_moves(&self.machine);
         let own = self.words.role(self.role).0 as usize;
