@@ -2,6 +2,7 @@
 
 mod command;
 mod contest;
+mod contestants;
 mod evidence;
 mod library;
 mod measure;

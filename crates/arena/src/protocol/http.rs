@@ -384,10 +384,15 @@ fn read_body(
             return Err(Problem::Malformed("the connection was closed within the message"));
         }
     }
-    // Some count letters instead of bytes.
     let mut balance = Balance::default();
-    balance.add(&body.bytes);
-    while !body.bytes.is_ascii() && !balance.is_complete() {
+    balance.add(&body.bytes[..length]);
+    if body.bytes[..length].is_ascii() || balance.is_complete() {
+        body.bytes.truncate(length);
+        return Ok(body.bytes);
+    }
+    // Some count letters instead of bytes.
+    balance.add(&body.bytes[length..]);
+    while !balance.is_complete() {
         let n = body.more(PIECE)?;
         if n == 0 {
             break;

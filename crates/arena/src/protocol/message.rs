@@ -170,8 +170,8 @@ fn word(text: &str) -> Option<String> {
 
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.trim_matches('"').parse().ok()?;
-    let clock = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(clock.min(MAX_CLOCK))
+    let bounded = if seconds > MAX_CLOCK.as_secs_f64() { MAX_CLOCK.as_secs_f64() } else { seconds };
+    Duration::try_from_secs_f64(bounded).ok()
 }
 
 type Made = (String, Option<Vec<String>>);

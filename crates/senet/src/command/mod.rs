@@ -7,6 +7,7 @@ mod contest;
 mod explain;
 mod features;
 mod games;
+mod host;
 mod ladder;
 mod learn;
 mod learned;
@@ -14,8 +15,12 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+<<<<<<< HEAD
 mod play;
 mod ratings;
+=======
+mod player;
+>>>>>>> protocol
 mod recognize;
 mod scramble;
 mod show;
@@ -38,10 +43,15 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+<<<<<<< HEAD
     Play(play::Play),
     Match(contest::Match),
     Tournament(contest::Tournament),
     Ratings(ratings::Ratings),
+=======
+    Player(player::Player),
+    Host(host::Host),
+>>>>>>> protocol
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -63,10 +73,15 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+<<<<<<< HEAD
         Command::Play(arguments) => play::run(arguments),
         Command::Match(arguments) => contest::run_match(arguments),
         Command::Tournament(arguments) => contest::run_tournament(arguments),
         Command::Ratings(arguments) => ratings::run(arguments),
+=======
+        Command::Player(arguments) => player::run(arguments),
+        Command::Host(arguments) => host::run(arguments),
+>>>>>>> protocol
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

@@ -1,0 +1,203 @@
+//! The player as managers meet it: what they say, word for word, and what goes wrong on the way.
+
+mod common;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arena::protocol::Settings;
+use arena::{Contestant, Decision, Factory, Legal, Rules, term};
+use common::{game, listen, scripted, seconds};
+
+fn legal() -> Factory {
+    Arc::new(|| Box::new(Legal::new()))
+}
+
+/// The first legal move at the beginning.
+fn first_move(rules: &Rules) -> String {
+    let mut contestant = Legal::new();
+    let until = Instant::now() + seconds(10.0);
+    let clocks = arena::Clocks { start: seconds(1.0), play: seconds(1.0) };
+    contestant.start(rules, 0, clocks, until).expect("it has a meaning");
+    contestant.play(None, until).expect("there are moves").chosen
+}
+
+#[test]
+fn a_match_goes_as_managers_expect() {
+    let player = listen(legal(), Settings::default());
+    assert_eq!(player.say("( INFO )"), "( ( name Senet ) ( status available ) ( species alien ) )");
+    assert_eq!(player.say("( PREVIEW ((role a) ) 1 )"), "ready");
+    assert_eq!(player.start("Base.tic.1", "xplayer", 2.0, 2.0), "ready");
+    assert_eq!(player.say("(info)"), "( ( name Senet ) ( status busy ) ( species alien ) )");
+    assert_eq!(player.say("( PREVIEW ((role a) ) 1 )"), "busy");
+    // Another match has to wait; the same one is not begun again.
+    assert_eq!(player.start("Base.tic.2", "xplayer", 2.0, 2.0), "busy");
+    assert_eq!(player.start("Base.tic.1", "xplayer", 2.0, 2.0), "ready");
+    let first = player.say("( PLAY Base.tic.1 NIL )");
+    assert_eq!(first, first_move(&game("tic-tac-toe")));
+    // Asked again, whatever the reason, it says the same.
+    assert_eq!(player.say("( PLAY Base.tic.1 NIL )"), first);
+    assert_eq!(player.say(&format!("( PLAY BASE.TIC.1 ({} NOOP ) )", term::spaced(&first))), "noop");
+    assert_eq!(player.say(&format!("( PLAY BASE.TIC.1 ({first} noop ) )")), "noop");
+    assert!(player.logged("PLAY was said again"));
+    // Other matches are none of its business.
+    assert_eq!(player.say("( PLAY Base.tic.2 NIL )"), "busy");
+    assert_eq!(player.say("( STOP Base.tic.2 NIL )"), "busy");
+    assert_eq!(player.say("( ABORT Base.tic.2 )"), "busy");
+    assert_eq!(player.say("( STOP Base.tic.1 (noop ( mark 2 2 ) ) )"), "done");
+    assert_eq!(player.say("( STOP Base.tic.1 (noop ( mark 2 2 ) ) )"), "done", "even if it is said twice");
+    assert_eq!(player.start("Base.tic.2", "oplayer", 2.0, 2.0), "ready");
+    assert_eq!(player.say("( PLAY Base.tic.2 NIL )"), "noop");
+    assert_eq!(player.say("( ABORT Base.tic.2 )"), "aborted");
+    assert!(player.say("( INFO )").contains("available"));
+}
+
+#[test]
+fn requests_of_all_managers_are_answered() {
+    let player = listen(legal(), Settings::default());
+    for request in [
+        "POST / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )",
+        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\nconnection: keep-alive\r\ncontent-length: 6\r\n\r\n(info)",
+        "POST / HTTP/1.0\nSender: a\n\n(INFO)",
+        "GET /%28INFO%29 HTTP/1.0\r\nReceiver: x\r\n\r\n\r\n",
+        "POST / HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n(INFO)\r\n0\r\n\r\n",
+    ] {
+        let reply = player.raw(request.as_bytes());
+        assert!(
+            reply.contains(" 200 OK\r\n") && reply.ends_with("( status available ) ( species alien ) )"),
+            "{request}: {reply}"
+        );
+    }
+    // A web page asks first what it may send.
+    let reply =
+        player.raw(b"OPTIONS / HTTP/1.1\r\nOrigin: http://x\r\nAccess-Control-Request-Headers: content-type\r\n\r\n");
+    for header in
+        ["200 OK", "Access-Control-Allow-Origin: *", "Access-Control-Allow-Methods: POST", "Content-Length: 0"]
+    {
+        assert!(reply.contains(header), "{header} is not in {reply}");
+    }
+    assert!(player.raw(b"GET / HTTP/1.1\r\n\r\n").contains("200 OK"));
+    assert!(player.raw(b"BREW / HTTP/1.1\r\n\r\n").contains(" 405 "));
+    assert!(player.raw(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello").contains(" 400 "));
+}
+
+#[test]
+fn strange_starts_are_refused() {
+    let player = listen(legal(), Settings::default());
+    assert_eq!(player.start("m", "zplayer", 1.0, 1.0), "busy");
+    assert!(player.logged("there is no role zplayer"));
+    assert_eq!(player.say("(START m a ((role a) (<= p (not p))) 1 1)"), "busy");
+    assert_eq!(player.say("(START m a () 1 1)"), "busy");
+    // None of them holds the place.
+    assert_eq!(player.start("m", "xplayer", 1.0, 1.0), "ready");
+}
+
+#[test]
+fn a_reply_comes_in_time_and_is_legal_whatever_the_contestant_does() {
+    let sleeps = scripted(|decision, _| {
+        std::thread::sleep(Duration::from_secs(2));
+        Ok(decision)
+    });
+    let panics = scripted(|_, _| panic!("on purpose"));
+    let lies = scripted(|_, _| Ok(Decision { chosen: "(mark 9 9)".to_owned(), why: None }));
+    let fails = scripted(|_, _| Err("no idea".to_owned()));
+    let first = first_move(&game("tic-tac-toe"));
+    for (factory, logged) in
+        [(sleeps, "time is over"), (panics, "on purpose"), (lies, "which is illegal"), (fails, "no idea")]
+    {
+        let player = listen(factory, Settings::default());
+        for id in ["a", "b"] {
+            assert_eq!(player.start(id, "xplayer", 1.0, 0.5), "ready");
+            let asked = Instant::now();
+            assert_eq!(player.say(&format!("(PLAY {id} NIL)")), first, "{logged}");
+            assert!(asked.elapsed() < seconds(0.5), "{logged}: {:?}", asked.elapsed());
+            assert!(player.logged(logged), "{logged}");
+            let asked = Instant::now();
+            assert_eq!(player.say(&format!("(PLAY {id} ({first} noop))")), "noop");
+            assert!(asked.elapsed() < seconds(0.5), "{logged}: {:?}", asked.elapsed());
+            assert_eq!(player.say(&format!("(STOP {id} NIL)")), "done");
+        }
+    }
+}
+
+#[test]
+fn an_end_interrupts_thinking() {
+    let player = listen(
+        scripted(|decision, deadline| {
+            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            Ok(decision)
+        }),
+        Settings::default(),
+    );
+    assert_eq!(player.start("m", "xplayer", 1.0, 10.0), "ready");
+    std::thread::scope(|scope| {
+        let asked = Instant::now();
+        let thinking = scope.spawn(|| player.say("(PLAY m NIL)"));
+        std::thread::sleep(seconds(0.1));
+        assert_eq!(player.say("(ABORT m)"), "aborted");
+        assert!(player.say("(INFO)").contains("available"));
+        // The contestant still thinks of the old match; the next one does not wait for it.
+        assert_eq!(player.start("n", "oplayer", 1.0, 2.0), "ready");
+        assert_eq!(player.say("(PLAY n NIL)"), "noop");
+        thinking.join().expect("there was a reply");
+        assert!(asked.elapsed() < seconds(5.0), "{:?}", asked.elapsed());
+    });
+}
+
+#[test]
+fn a_match_that_nobody_goes_on_with_makes_room() {
+    let player = listen(legal(), Settings { patience: seconds(0.1), ..Settings::default() });
+    assert_eq!(player.start("m", "xplayer", 0.2, 0.2), "ready");
+    assert_eq!(player.start("n", "xplayer", 0.2, 0.2), "busy");
+    std::thread::sleep(seconds(0.6));
+    assert_eq!(player.start("n", "xplayer", 0.2, 0.2), "ready");
+    assert!(player.logged("m: given up"));
+}
+
+#[test]
+fn hostile_connections_do_no_harm() {
+    let settings = Settings {
+        max_connections: 8,
+        sending_time: seconds(0.5),
+        max_message: 100_000,
+        max_memory: 150_000,
+        ..Settings::default()
+    };
+    let player = listen(legal(), settings);
+    assert_eq!(player.start("m", "xplayer", 2.0, 2.0), "ready");
+    // Senders that never come to an end, many more than there is room for.
+    let silent: Vec<TcpStream> = (0..40)
+        .map(|number| {
+            let mut stream = TcpStream::connect(player.address()).expect("it listens");
+            let part: &[u8] =
+                if number % 2 == 0 { b"" } else { b"POST / HTTP/1.0\r\nContent-Length: 90000\r\n\r\n(PLAY" };
+            let _ = stream.write_all(part);
+            stream
+        })
+        .collect();
+    assert_eq!(player.say("(PLAY m NIL)"), first_move(&game("tic-tac-toe")));
+    drop(silent);
+    // Too large, in every way.
+    assert!(player.raw(b"POST / HTTP/1.0\r\nContent-Length: 200000\r\n\r\n").contains(" 413 "));
+    let endless = [b"POST / HTTP/1.0\r\n\r\n".as_slice(), &b"(".repeat(120_000)].concat();
+    assert!(!player.raw(&endless).contains(" 200 "));
+    // Slow.
+    let begun = Instant::now();
+    assert!(player.raw(b"POST / HTTP/1.0\r\nContent-Le").contains(" 408 "));
+    assert!(begun.elapsed() < seconds(2.0));
+    // Garbage, and connections that break off.
+    for garbage in
+        [&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..], b"\0\0\0\0\r\n\r\n", b"(INFO)\r\n\r\n", b"\r\n", b"GET"]
+    {
+        let mut stream = TcpStream::connect(player.address()).expect("it listens");
+        let _ = stream.write_all(garbage);
+    }
+    let nested = format!("(PLAY m ({}noop{}))", "(f ".repeat(20_000), ")".repeat(20_000));
+    assert!(!player.say(&nested).is_empty());
+    let deep = format!("(START n a ({}{}) 1 1)", "(".repeat(40_000), ")".repeat(40_000));
+    assert_eq!(player.say(&deep), "busy");
+    assert!(player.say("(INFO)").contains("busy"));
+    assert_eq!(player.say("(STOP m NIL)"), "done");
+}

@@ -1,0 +1,72 @@
+//! `senet player`: a player that managers of general game playing talk to.
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use arena::protocol::{Log, Server, Settings};
+use clap::Args;
+
+use crate::contestants;
+
+/// Waits for a game manager, and plays whatever it sends
+///
+/// Speaks the protocol of general game playing: a manager sends INFO, PREVIEW, START, PLAY, STOP
+/// and ABORT by HTTP. Matches are played one after another, until you press Ctrl-C; while one is
+/// played, others are told `busy`. There is one line on standard error for every event.
+///
+/// Only this machine can reach the player, unless `--bind` says otherwise: `--bind 0.0.0.0` opens
+/// it to the whole network. It trusts nothing that it is sent.
+///
+/// Examples:
+///   senet player                                  waits at http://127.0.0.1:9147
+///   senet player --port 9148 --player random      an opponent to try things with
+///   senet host tic-tac-toe --players http://127.0.0.1:9147 http://127.0.0.1:9148
+///   senet player --bind 0.0.0.0 --margin 0.5      for a manager on another machine
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Player {
+    /// Where to listen; 0 takes any free port
+    #[arg(long, default_value_t = 9147)]
+    port: u16,
+    /// The address to listen at; 0.0.0.0 for all networks
+    #[arg(long, default_value = "127.0.0.1")]
+    bind: IpAddr,
+    /// What it calls itself
+    #[arg(long, default_value = "Senet")]
+    name: String,
+    /// Who plays: `uct` (tree search), `random` or `legal` (the first legal move)
+    #[arg(long, default_value = "uct", value_name = "PLAYER")]
+    player: String,
+    /// Seconds before the end of a clock at which it replies; by default a tenth of the clock, but 0.03 to 1
+    #[arg(long, value_name = "SECONDS")]
+    margin: Option<f64>,
+    /// Seconds after which a match that nothing is heard of makes room for another, beyond its clocks
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    patience: f64,
+    /// Chooses where chance decides
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+pub(crate) fn run(arguments: Player) -> anyhow::Result<ExitCode> {
+    let factory = contestants::local(&arguments.player, arguments.seed)?;
+    let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
+    let settings = Settings {
+        name: arguments.name,
+        margin: arguments.margin.map(|margin| seconds("margin", margin)).transpose()?,
+        patience: seconds("patience", arguments.patience)?,
+        ..Settings::default()
+    };
+    let begun = Instant::now();
+    let log: Log = Arc::new(move |line| eprintln!("{:>9.3} {line}", begun.elapsed().as_secs_f64()));
+    let server = Server::bind((arguments.bind, arguments.port), factory, settings, log)
+        .with_context(|| format!("can't listen at {}:{}; --port takes another port", arguments.bind, arguments.port))?;
+    let handle = server.handle()?;
+    ctrlc::set_handler(move || handle.stop()).context("can't wait for Ctrl-C")?;
+    eprintln!("{} plays at http://{} until you press Ctrl-C", arguments.player, server.address()?);
+    server.run();
+    Ok(ExitCode::SUCCESS)
+}
