@@ -15,16 +15,14 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
-<<<<<<< HEAD
 mod play;
-mod ratings;
-=======
 mod player;
->>>>>>> protocol
+mod ratings;
 mod recognize;
 mod scramble;
 mod show;
 mod trace;
+mod try_out;
 mod watch;
 
 use std::process::ExitCode;
@@ -33,6 +31,7 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Try(try_out::Try),
     Games(games::Games),
     Show(show::Show),
     Check(check::Check),
@@ -43,15 +42,12 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
-<<<<<<< HEAD
     Play(play::Play),
     Match(contest::Match),
     Tournament(contest::Tournament),
     Ratings(ratings::Ratings),
-=======
     Player(player::Player),
     Host(host::Host),
->>>>>>> protocol
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -63,6 +59,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Try(arguments) => try_out::run(arguments),
         Command::Games(arguments) => games::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
@@ -73,15 +70,12 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
-<<<<<<< HEAD
         Command::Play(arguments) => play::run(arguments),
         Command::Match(arguments) => contest::run_match(arguments),
         Command::Tournament(arguments) => contest::run_tournament(arguments),
         Command::Ratings(arguments) => ratings::run(arguments),
-=======
         Command::Player(arguments) => player::run(arguments),
         Command::Host(arguments) => host::run(arguments),
->>>>>>> protocol
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

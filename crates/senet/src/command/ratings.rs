@@ -74,13 +74,13 @@ pub(crate) fn run(arguments: Ratings) -> anyhow::Result<ExitCode> {
                 let names = about[name].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
                 names.collect::<Vec<_>>().join(", ")
             };
-            let (day, clock) = (memory::day(contest.begun_at), &about["play_clock"]);
+            let day = memory::day(contest.begun_at);
+            let clock = match about["nodes"].as_u64() {
+                Some(nodes) => format!("{nodes} states a move"),
+                None => format!("{} s a move", about["play_clock"]),
+            };
             let (games, players) = (list("games"), list("players"));
-            writeln!(
-                out,
-                "{:>4}  {day}  {:>5} matches  {games}: {players} ({clock} s a move)",
-                contest.id, contest.n_matches
-            )?;
+            writeln!(out, "{:>4}  {day}  {:>5} matches  {games}: {players} ({clock})", contest.id, contest.n_matches)?;
         }
         return Ok(ExitCode::SUCCESS);
     }

@@ -119,6 +119,7 @@ impl Member for ByRules {
             value: (tried[best].0 > 0).then(|| tried[best].1 / tried[best].0 as f32),
             proven: false,
             why,
+            line: Vec::new(),
             tried: names.iter().zip(tried).map(|(name, &(n, sum))| (name.clone(), n, sum / n.max(1) as f32)).collect(),
         };
         let by_chance = self.random.random_range(0..legal.len());

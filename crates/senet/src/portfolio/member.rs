@@ -37,6 +37,8 @@ pub(crate) struct Opinion {
     pub(crate) proven: bool,
     /// How it was found, in words.
     pub(crate) why: String,
+    /// The moves that are expected, its own first; moves of those who have no choice are left out.
+    pub(crate) line: Vec<String>,
     /// How often moves were tried, and what they were worth; so that opinions can be added up.
     pub(crate) tried: Vec<(String, u64, f32)>,
 }

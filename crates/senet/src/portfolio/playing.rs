@@ -272,7 +272,8 @@ impl Playing {
         let best = sound.iter().max_by_key(|opinion| (is_won(opinion), opinion.rank))?;
         let alike: Vec<&&Opinion> = sound.iter().filter(|opinion| opinion.rank == best.rank).collect();
         if is_won(best) || alike.len() < 2 || best.rank == Rank::Legal {
-            return Some(Decision { chosen: best.chosen.clone(), why: Some(best.why.clone()) });
+            let line = if best.line.len() > 1 { format!("; expects {}", best.line.join(", ")) } else { String::new() };
+            return Some(Decision { chosen: best.chosen.clone(), why: Some(format!("{}{line}", best.why)) });
         }
         // Step 3. Several of the same rank are added up.
         let mut sums: Vec<(&str, u64)> = Vec::new();

@@ -50,11 +50,6 @@ impl Words {
         Ok(joint)
     }
 
-    /// A joint move of the network in the rules' words and order.
-    pub(crate) fn names(&self, joint: &[u32]) -> Vec<String> {
-        self.roles.iter().map(|&role| self.name(joint[role])).collect()
-    }
-
     /// A move as the rules write it.
     pub(crate) fn name(&self, chosen: u32) -> String {
         self.network.name(self.network.moves[chosen as usize])
@@ -129,6 +124,7 @@ impl Member for Searcher {
             value: None,
             proven: false,
             why: "a legal move".to_owned(),
+            line: Vec::new(),
             tried: legal[own].iter().map(|&chosen| (name(chosen), 0, 0.0)).collect(),
         });
         let answer = self.player.choose(self.machine.bits(), RoleId(own as u32), &Limit { nodes: self.nodes, stop });
@@ -136,21 +132,43 @@ impl Member for Searcher {
         let Some(chosen) = answer.joint.get(own).copied().filter(|chosen| legal[own].contains(chosen)) else {
             return Ok(());
         };
+        let line = expected(&mut self.machine, &answer.line, &self.words);
+        let name = |chosen: u32| self.words.name(chosen);
         let tried = answer.moves.get(own).map_or(&[][..], |moves| moves);
         tell(Opinion {
             rank: self.rank,
             chosen: name(chosen),
             value: answer.values.get(own).copied().filter(|value| value.is_finite()),
             proven: answer.proven,
-            why: why(&self.what, &answer, own, &self.words),
+            why: why(&self.what, &answer, own),
+            line,
             tried: tried.iter().map(|report| (name(report.chosen), report.visits, report.value)).collect(),
         });
         Ok(())
     }
 }
 
+/// The moves of a line as the rules write them; of those who have a choice.
+fn expected(machine: &mut Scalar, line: &[Vec<u32>], words: &Words) -> Vec<String> {
+    /// Joint moves that are looked at.
+    const MOST: usize = 8;
+    let (mut names, mut n_made) = (Vec::new(), 0);
+    for joint in line.iter().take(MOST) {
+        let legal = search::legal_moves(machine);
+        if machine.terminal() || joint.iter().zip(&legal).any(|(chosen, legal)| !legal.contains(chosen)) {
+            break;
+        }
+        let chosen = joint.iter().zip(&legal).filter(|(_, legal)| legal.len() > 1);
+        names.extend(chosen.map(|(&chosen, _)| words.name(chosen)));
+        machine.make(joint);
+        n_made += 1;
+    }
+    (0..n_made).for_each(|_| machine.unmake());
+    names
+}
+
 /// A search's answer in words.
-pub(crate) fn why(what: &str, answer: &Answer, own: usize, words: &Words) -> String {
+fn why(what: &str, answer: &Answer, own: usize) -> String {
     let mut text = what.to_owned();
     if answer.nodes == 0 && answer.playouts == 0 {
         return if answer.stop == StopReason::Forced { format!("{text}: nothing to think about") } else { text };
@@ -165,10 +183,6 @@ pub(crate) fn why(what: &str, answer: &Answer, own: usize, words: &Words) -> Str
     }
     if answer.depth > 0 {
         text += &format!(", {} moves deep", answer.depth);
-    }
-    let line: Vec<String> = answer.line.iter().take(4).map(|joint| words.names(joint).join(" ")).collect();
-    if !line.is_empty() {
-        text += &format!("; expects {}", line.join(", "));
     }
     text
 }

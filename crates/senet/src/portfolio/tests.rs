@@ -162,6 +162,7 @@ impl Member for Lies {
             value: Some(1.0),
             proven: true,
             why: "a lie".into(),
+            line: Vec::new(),
             tried: Vec::new(),
         };
         tell(opinion);

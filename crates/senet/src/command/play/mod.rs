@@ -380,6 +380,10 @@ impl Table {
             return Ok(());
         };
         writeln!(out, "{} for {}: {}.", self.move_text(&opinion.chosen), self.role_text(*role), opinion.why)?;
+        if opinion.line.len() > 1 {
+            let line: Vec<String> = opinion.line.iter().map(|chosen| self.move_text(chosen)).collect();
+            writeln!(out, "It expects {}.", line.join(", then "))?;
+        }
         let mut tried: Vec<&(String, u64, f32)> = opinion.tried.iter().filter(|(_, visits, _)| *visits > 0).collect();
         tried.sort_by(|one, other| other.2.total_cmp(&one.2));
         let shown: Vec<String> = tried
