@@ -12,6 +12,7 @@ use learn::player::{self, Search};
 use search::{Fuzzy, Greedy, Player, Solo, Uct, fuzzy, solo, uct};
 
 use super::kit::{Kit, Plain};
+use crate::portfolio::heuristics::Heuristics;
 use crate::portfolio::member::{Member, Opinion, Rank, Word, Worker};
 use crate::portfolio::searcher::{Searcher, Words};
 use crate::portfolio::{self, Portfolio};
@@ -25,6 +26,7 @@ pub(crate) const PLAYERS: &[(&str, &str)] = &[
     ("legal", "the first legal move"),
     ("fuzzy", "one move ahead, by the fuzzy truth of the goals"),
     ("greedy", "one move ahead, by the learned model"),
+    ("heuristics", "alpha-beta search with each of many simple heuristics; the deepest counts"),
     ("uct", "tree search with playouts, without knowledge"),
     ("solo", "search for one role alone, without knowledge"),
     ("best-first", "best-first search with the learned model"),
@@ -41,6 +43,7 @@ pub(crate) enum Name {
     Legal,
     Fuzzy,
     Greedy,
+    Heuristics,
     Uct,
     Solo,
     /// The learned model, with a search or the one that suits it best.
@@ -57,6 +60,7 @@ impl Name {
             "legal" => Name::Legal,
             "fuzzy" => Name::Fuzzy,
             "greedy" => Name::Greedy,
+            "heuristics" => Name::Heuristics,
             "uct" => Name::Uct,
             "solo" => Name::Solo,
             "best-first" => Name::Learned(Some(Search::BestFirst)),
@@ -82,6 +86,7 @@ impl Name {
             Name::Legal => "legal".to_owned(),
             Name::Fuzzy => "fuzzy".to_owned(),
             Name::Greedy => "greedy".to_owned(),
+            Name::Heuristics => "heuristics".to_owned(),
             Name::Uct => "uct".to_owned(),
             Name::Solo => "solo".to_owned(),
             Name::Learned(None) => "learned".to_owned(),
@@ -139,6 +144,8 @@ pub(crate) fn contestant(
         Name::Solo if !is_alone => bail!("`{}` has several roles, and `solo` plays for one alone", kit.name),
         Name::Learned(Some(_)) if is_alone => return Err(several(&name.text())),
         Name::Uct | Name::Solo => _ = kit.plain().map_err(|why| anyhow!(why))?,
+        Name::Heuristics if is_alone => return Err(several(&name.text())),
+        Name::Heuristics => _ = kit.game().map_err(|why| anyhow!(why))?,
         Name::Fuzzy => _ = kit.fuzzy()?,
         Name::Greedy | Name::Learned(_) => _ = kit.model()?,
     }
@@ -160,6 +167,10 @@ fn member(name: &Name, kit: &Kit, effort: Effort, role: usize, seed: u64) -> any
             let settings = solo::Settings { bytes: BYTES, ..solo::Settings::default() };
             let player = Solo::new(&engines.lanes, settings, seed);
             (engines, Box::new(player), "search for one role alone".to_owned())
+        }
+        Name::Heuristics => {
+            let player = Heuristics::new(kit.game().map_err(why)?, seed).map_err(why)?;
+            (kit.engines().map_err(why)?, Box::new(player), "alpha-beta search with many heuristics".to_owned())
         }
         Name::Fuzzy => {
             let engines = kit.engines().map_err(why)?;

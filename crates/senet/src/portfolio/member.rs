@@ -19,6 +19,8 @@ pub(crate) enum Rank {
     Legal,
     /// Chances by playing on by the rules as they stand.
     Rules,
+    /// Searches with simple heuristics.
+    Heuristics,
     /// A search without knowledge of the game.
     Search,
     /// A search with what was learned.

@@ -2,10 +2,11 @@
 //!
 //! Several members think about each position, each in a thread of its own ([`member`]): one that follows the rules as they stand and
 //! knows a legal move at once ([`by_rules`]), a search without knowledge as soon as the rules are a network ([`searcher`]), and a
-//! search with a model, from the memory or learned before the match ([`study`]). The best that has answered is believed. A member
+//! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics ([`heuristics`]). The best that has answered is believed. A member
 //! that panics is left out from then on, as is one that does not come back; both are reported.
 
 pub(crate) mod by_rules;
+pub(crate) mod heuristics;
 pub(crate) mod member;
 mod playing;
 pub(crate) mod searcher;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arena::contestant::{Clocks, Contestant, Decision, Rules};
+use features::game::Game;
 use gdl::program::Term;
 use gdl::{Program, keyword};
 use learn::player::{self, Search};
@@ -25,6 +27,7 @@ use machine::{lanes, scalar};
 use search::{Player, Solo, Uct, solo, uct};
 
 use self::by_rules::ByRules;
+use self::heuristics::Heuristics;
 use self::member::{Make, Member, Rank, plain};
 use self::playing::{Door, Playing, Report};
 use self::searcher::{Searcher, Words};
@@ -124,6 +127,17 @@ fn learned(knowledge: Knowledge, roles: Vec<String>, role: usize, seed: u64) -> 
     })
 }
 
+/// A member that searches with many simple heuristics.
+fn by_heuristics(game: Arc<Game>, roles: Vec<String>, role: usize, seed: u64) -> Make {
+    Box::new(move || {
+        let network = game.circuit.network.clone();
+        let words = Words::new(network.clone(), &roles)?;
+        let player = Heuristics::new(&game, seed)?;
+        let (scalar, what) = (scalar::Compiled::new(network), "alpha-beta search with many heuristics".to_owned());
+        Ok(Box::new(Searcher::new(scalar, words, role, Box::new(player), Rank::Heuristics, what)) as Box<dyn Member>)
+    })
+}
+
 /// The time that is kept back from a deadline: for searches to end, and for the answer.
 fn reserve(left: Duration) -> Duration {
     (left / 10).clamp(Duration::from_millis(6), Duration::from_millis(150))
@@ -159,9 +173,15 @@ impl Contestant for Portfolio {
         let study = Study { name, text, program, memory, seed, threads, learn, until };
         playing.prepare("learning", move |door, is_over| {
             let found = study.go(is_over, &|text| door.note(text))?;
-            if let Some(knowledge) = found.filter(|found| found.search != Search::Plain) {
-                door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));
-                door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, seed));
+            match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
+                (Some(knowledge), _) => {
+                    door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));
+                    door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, seed));
+                }
+                (None, Some(game)) if roles.len() > 1 => {
+                    door.join("heuristics", Rank::Heuristics, by_heuristics(game, roles, role, seed));
+                }
+                _ => {}
             }
             Ok(())
         });

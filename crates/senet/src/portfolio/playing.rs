@@ -129,7 +129,7 @@ impl Playing {
             }
             Err(why) => (self.report)(&format!("{name}: {why}")),
         }
-        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Rules);
+        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Heuristics);
         self.is_thorough.store(!has_search, Ordering::Relaxed);
     }
 
@@ -168,7 +168,7 @@ impl Playing {
         match news {
             News::Said(place, Word::Ready) => {
                 (self.seats[place].is_ready, self.seats[place].since) = (true, self.question.0);
-                if self.seats[place].rank > Rank::Rules {
+                if self.seats[place].rank > Rank::Heuristics {
                     self.is_thorough.store(false, Ordering::Relaxed);
                 }
             }
@@ -200,7 +200,7 @@ impl Playing {
         self.seats[place].failed = true;
         self.seats[place].worker.leave(u64::MAX);
         (self.report)(&format!("{} takes no part any more: {why}", self.seats[place].name));
-        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Rules);
+        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Heuristics);
         self.is_thorough.store(!has_search, Ordering::Relaxed);
     }
 

@@ -21,6 +21,9 @@ use crate::memory;
 
 /// With less time than this nothing is learned.
 const LEAST: Duration = Duration::from_secs(4);
+/// Matches that choose a search, and the least time for a move of them.
+const MATCHES: f64 = 36.0;
+const LEAST_MOVE: Duration = Duration::from_millis(3);
 /// A model is learned further if the time for that is more than this part of what it took.
 const WORTH_WHILE: f64 = 0.25;
 
@@ -41,6 +44,15 @@ pub(crate) struct Study {
     pub(crate) until: Instant,
 }
 
+/// What a study comes to.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The game as models know it, if there was time to look at it.
+    pub(crate) game: Option<Arc<Game>>,
+    /// What is known.
+    pub(crate) knowledge: Option<Knowledge>,
+}
+
 /// What is known of a game.
 pub(crate) struct Knowledge {
     pub(crate) model: Arc<Model>,
@@ -51,12 +63,8 @@ pub(crate) struct Knowledge {
 }
 
 impl Study {
-    /// Looks the game up in the memory, whatever its names, and learns if there is time. `None` if there is nothing to know.
-    pub(crate) fn go(
-        &self,
-        stop: &(dyn Fn() -> bool + Sync),
-        note: &dyn Fn(&str),
-    ) -> Result<Option<Knowledge>, String> {
+    /// Looks the game up in the memory, whatever its names, and learns if there is time.
+    pub(crate) fn go(&self, stop: &(dyn Fn() -> bool + Sync), note: &dyn Fn(&str)) -> Result<Found, String> {
         let left = || self.until.saturating_duration_since(Instant::now());
         // Step 1. Is it known?
         let form = canonical(&self.program, canonical::BUDGET);
@@ -67,7 +75,7 @@ impl Study {
         let is_known = models.is_some_and(|models| models.iter().any(|entry| entry.game == fingerprint));
         let may_learn = self.learn && left() >= LEAST;
         if (!is_known && !may_learn) || stop() {
-            return Ok(None);
+            return Ok(Found::default());
         }
         // Step 2. Its model.
         let game = Game::new(form.respelled(&self.program), self.seed)
@@ -84,19 +92,20 @@ impl Study {
         let is_alone = game.universe.roles.len() == 1;
         let worth_while = left().as_secs_f64() > WORTH_WHILE * seconds;
         if is_alone || !may_learn || left() < LEAST || !worth_while {
-            return Ok(of_old);
+            return Ok(Found { game: Some(game), knowledge: of_old });
         }
         // Step 3. More of it.
         let lesson = Lesson { game: &game, seed: self.seed, threads: self.threads, until: self.until };
         let Some(learned) = lesson.learn(known.map(|known| (known.model, known.stored)), stop, note)? else {
-            return Ok(of_old);
+            return Ok(Found { game: Some(game), knowledge: of_old });
         };
         if let Some(path) = &self.memory
             && let Err(error) = self.keep(path, fingerprint, &learned, seconds)
         {
             note(&format!("what was learned can't be kept: {error}"));
         }
-        Ok(Some(learned.knowledge()))
+        let knowledge = Some(learned.knowledge());
+        Ok(Found { game: Some(game), knowledge })
     }
 
     fn keep(&self, path: &Path, fingerprint: u128, learned: &Learned, before: f64) -> anyhow::Result<()> {
@@ -190,15 +199,18 @@ impl Lesson<'_> {
             note(&format!("nothing was learned: {:.0} s were gone before the first generation", ready.as_secs_f64()));
             return Ok(None);
         }
-        // Step 3. The search.
+        // Step 3. The search: by matches that are short enough for some of them, or the one that is mostly best.
         let left = self.until.saturating_duration_since(Instant::now());
-        let contest = measure::Contest {
-            move_time: Duration::from_millis(30),
-            time: left.mul_f64(0.9),
-            threads,
-            seed: self.seed,
+        let last = course.history().last().expect("a course has a beginning");
+        let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
+        let move_time = left.mul_f64(0.9 * threads as f64 / (MATCHES * length));
+        let search = if move_time < LEAST_MOVE {
+            Search::fitting(game.universe.roles.len())[0]
+        } else {
+            let move_time = move_time.min(Duration::from_millis(30));
+            let contest = measure::Contest { move_time, time: left.mul_f64(0.9), threads, seed: self.seed };
+            measure::choose(game, course.model(), &contest, &mut |_| {})
         };
-        let search = measure::choose(game, course.model(), &contest, &mut |_| {});
         Ok(Some(Learned { course, search, seconds: begun.elapsed().as_secs_f64() }))
     }
 }

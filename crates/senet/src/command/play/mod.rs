@@ -146,7 +146,7 @@ impl Machine {
         let found = study.go(&|| false, &|note| bar.above(note));
         bar.clear();
         let found = found.map_err(|why| anyhow!(why))?;
-        Ok(found.map(|found| Known { id: 0, model: found.model, search: found.search }))
+        Ok(found.knowledge.map(|found| Known { id: 0, model: found.model, search: found.search }))
     }
 
     fn member(&mut self, role: usize, nodes: u64) -> Result<&mut Box<dyn Member>, String> {
