@@ -141,5 +141,6 @@ fn what_is_missing_is_said() {
     assert!(refusal(&["--players", "greedy,uct"]).contains("`senet learn tic-tac-toe` makes one"));
     assert!(refusal(&["--players", "uct,random,legal"]).contains("has 2 roles, and there are 3 players"));
     assert!(refusal(&["--players", "solo,random"]).contains("several roles"));
+    assert!(refusal(&["--players", "uct,portfolio", "--nodes", "50"]).contains("say --time instead"));
     assert!(refusal(&["--players", "uct,random", "--sprt", "50"]).contains("such as 0,50"));
 }

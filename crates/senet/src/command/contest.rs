@@ -161,6 +161,10 @@ fn prepare(
     if let Some(place) = (1..players.len()).find(|&place| players[..place].contains(&players[place])) {
         bail!("`{}` is named twice; what both get would be added up", players[place].text());
     }
+    let uses_several = |name: &Name| matches!(name, Name::Portfolio | Name::Remote(_));
+    if let (Some(_), Some(name)) = (nodes, players.iter().find(|name| uses_several(name))) {
+        bail!("`{}` knows time alone, and not --nodes; say --time instead", name.text());
+    }
     let path = match store {
         Some(path) => path,
         None => Store::default_path()?,
@@ -175,7 +179,6 @@ fn prepare(
         kits.push(Arc::new(kit));
     }
     let cores = super::learn::n_cores();
-    let uses_several = |name: &Name| matches!(name, Name::Portfolio | Name::Remote(_));
     let parallel = parallel.unwrap_or(if players.iter().any(uses_several) { 1 } else { cores }).max(1);
     let rounds = rounds.unwrap_or(players.len().next_power_of_two().trailing_zeros() as usize).max(1);
     let clocks = Clocks { start, play: Duration::from_secs_f64(time.clamp(0.001, 3600.0)) };

@@ -72,6 +72,8 @@ pub(super) struct Playing {
     /// What was said to it, with the seats of those who did.
     opinions: Vec<(usize, Opinion)>,
     n_preparing: usize,
+    /// Whether the match has not begun.
+    is_starting: bool,
     /// Whether the match is over.
     over: Arc<AtomicBool>,
     /// Whether there is nobody but the member that follows the rules.
@@ -92,6 +94,7 @@ impl Playing {
             question: (0, None),
             opinions: Vec::new(),
             n_preparing: 0,
+            is_starting: true,
             over: Arc::new(AtomicBool::new(false)),
             is_thorough: Arc::new(AtomicBool::new(true)),
             threads,
@@ -145,6 +148,8 @@ impl Playing {
     fn ask_one(&self, seat: usize, until: Instant, at_length: bool) {
         let now = Instant::now();
         let briefly = now + until.saturating_duration_since(now) / 10;
+        // Before a match it is enough that somebody knows a legal move.
+        let until = if self.is_starting && self.seats[seat].rank == Rank::Rules { now } else { until };
         let history: History = Arc::new(self.history.clone());
         self.seats[seat].worker.ask(self.question.0, history, if at_length { until } else { briefly });
     }
@@ -157,8 +162,9 @@ impl Playing {
         !left.is_zero()
     }
 
-    /// Takes in all that came since nobody listened.
+    /// Takes in all that came since nobody listened, for a move that is to be made now.
     pub(super) fn catch_up(&mut self) {
+        self.is_starting = false;
         while let Ok(news) = self.news.try_recv() {
             self.take_in(news);
         }
@@ -182,7 +188,9 @@ impl Playing {
             News::Said(place, Word::Failed(why)) => self.fail(place, &why),
             News::Joins(name, rank, make) => {
                 self.seat(&name, rank, make);
-                if let Some(until) = self.question.1 {
+                // Before a match the time is for learning, unless one plays alone and can as well begin.
+                let may_think = self.n_roles == 1 || !self.is_starting;
+                if let Some(until) = self.question.1.filter(|_| may_think) {
                     self.ask_one(self.seats.len() - 1, until, true);
                 }
             }
