@@ -5,6 +5,7 @@
 //! passed already answers at once.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gdl::Program;
@@ -72,6 +73,10 @@ pub trait Contestant: Send {
 
     /// The match is over (or aborted: None).
     fn stop(&mut self, last: Option<&[String]>);
+
+    /// Gives the contestant a flag that is raised while nobody waits for its answer any more, as after an `ABORT`. One that looks at
+    /// it while it thinks comes back early; one that does not is left behind when it takes too long.
+    fn heed(&mut self, _given_up: Arc<AtomicBool>) {}
 }
 
 /// Makes contestants.

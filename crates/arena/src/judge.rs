@@ -188,6 +188,31 @@ mod tests {
     }
 
     #[test]
+    fn what_was_given_up_can_be_done_later() {
+        // A long chain whose pairs are all derived in each state, a negation above them, and moves that need both.
+        let chain: String = (0..150).map(|n| format!("(init (edge n{n} n{}))", n + 1)).collect();
+        let text = format!(
+            "(role a) (role b) {chain} (<= (reach ?x ?y) (true (edge ?x ?y)))
+             (<= (reach ?x ?z) (true (edge ?x ?y)) (reach ?y ?z)) (<= (apart ?x) (true (edge ?x ?y)) (not (reach ?y n9)))
+             (<= (legal ?r (cut ?x)) (role ?r) (apart ?x)) (<= (next (edge ?x ?y)) (true (edge ?x ?y)) (not (gone ?x)))
+             (<= (gone ?y) (does ?r (cut ?x)) (reach ?x ?y)) (<= terminal (not (reach n0 n9)))"
+        );
+        let rules = Rules::read("chain", &text);
+        let mut fresh = Judge::new(&rules, None).expect("it has a meaning");
+        let mut judge = Judge::new(&rules, None).expect("it has a meaning");
+        judge.set_deadline(Some(Instant::now()));
+        assert!(judge.legal(0).expect_err("there is no time").contains("time"));
+        judge.set_deadline(None);
+        assert_eq!(judge.legal(0), fresh.legal(0));
+        let joint: Vec<String> = (0..2).map(|_| "(cut n149)".to_owned()).collect();
+        for judge in [&mut judge, &mut fresh] {
+            judge.make(&joint).expect("it is legal");
+        }
+        assert_eq!(judge.fluents(), fresh.fluents());
+        assert_eq!(judge.legal(1), fresh.legal(1));
+    }
+
+    #[test]
     fn rules_without_meaning_are_refused() {
         assert!(Judge::new(&Rules::read("none", ""), None).is_err());
         assert!(Judge::new(&Rules::read("loop", "(role a) (<= p (not p))"), None).is_err());

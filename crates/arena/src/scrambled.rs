@@ -1,6 +1,8 @@
 //! A contestant that gets the rules under meaningless names.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use insight::scramble::{RoleOrder, scramble};
@@ -57,5 +59,9 @@ impl Contestant for Scrambled {
     fn stop(&mut self, last: Option<&[String]>) {
         let last = self.joint(last);
         self.inner.stop(last.as_deref());
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.inner.heed(given_up);
     }
 }

@@ -6,6 +6,8 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -32,9 +34,11 @@ pub(crate) struct Answer {
 pub struct Seat {
     factory: Factory,
     worker: Worker,
+    threads: Arc<()>,
 }
 
 struct Worker {
+    given_up: Arc<AtomicBool>,
     orders: Sender<(u64, Order)>,
     answers: Receiver<Answer>,
     n_orders: u64,
@@ -44,8 +48,18 @@ struct Worker {
 impl Seat {
     /// A seat for a contestant that the factory makes.
     pub fn new(factory: Factory) -> Seat {
-        let worker = Worker::new(factory.clone());
-        Seat { factory, worker }
+        Seat::among(factory, &Arc::default())
+    }
+
+    /// The same; `threads` is held by every thread of such seats, so that they can be counted.
+    pub(crate) fn among(factory: Factory, threads: &Arc<()>) -> Seat {
+        let worker = Worker::new(factory.clone(), threads.clone());
+        Seat { factory, worker, threads: threads.clone() }
+    }
+
+    /// Tells the contestant that nobody waits any more.
+    pub(crate) fn give_up(&mut self) {
+        self.worker.given_up.store(true, Ordering::SeqCst);
     }
 
     /// Gives an order; the number it gets is asked for in [`Seat::wait`].
@@ -58,7 +72,7 @@ impl Seat {
             self.wait(self.worker.n_orders, Instant::now() + (left / 4).min(PATIENCE));
             if !self.is_idle() {
                 // It ends by itself when nobody gives it orders.
-                self.worker = Worker::new(self.factory.clone());
+                self.worker = Worker::new(self.factory.clone(), self.threads.clone());
             }
         }
         self.worker.n_orders += 1;
@@ -90,18 +104,33 @@ impl Seat {
 }
 
 impl Worker {
-    fn new(factory: Factory) -> Worker {
+    fn new(factory: Factory, threads: Arc<()>) -> Worker {
         let (orders, receive) = channel();
         let (send, answers) = channel();
-        std::thread::spawn(move || work(&factory, &receive, &send));
-        Worker { orders, answers, n_orders: 0, n_answers: 0 }
+        let given_up = Arc::new(AtomicBool::new(false));
+        let flag = given_up.clone();
+        std::thread::spawn(move || {
+            work(&factory, &receive, &send, &flag);
+            drop(threads);
+        });
+        Worker { given_up, orders, answers, n_orders: 0, n_answers: 0 }
     }
 }
 
-fn work(factory: &Factory, orders: &Receiver<(u64, Order)>, answers: &Sender<Answer>) {
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.given_up.store(true, Ordering::SeqCst);
+    }
+}
+
+fn work(factory: &Factory, orders: &Receiver<(u64, Order)>, answers: &Sender<Answer>, given_up: &Arc<AtomicBool>) {
     let mut contestant: Option<Box<dyn Contestant>> = None;
     while let Ok((number, order)) = orders.recv() {
-        let obeyed = catch_unwind(AssertUnwindSafe(|| obey(&mut contestant, factory, order)));
+        if matches!(order, Order::Stop { .. }) {
+            // What was given up has come to its end.
+            given_up.store(false, Ordering::SeqCst);
+        }
+        let obeyed = catch_unwind(AssertUnwindSafe(|| obey(&mut contestant, factory, order, given_up)));
         let said = obeyed.unwrap_or_else(|payload| {
             // What it left behind may be in disorder; dropping that could panic, too.
             let _ = catch_unwind(AssertUnwindSafe(|| contestant = None));
@@ -113,10 +142,19 @@ fn work(factory: &Factory, orders: &Receiver<(u64, Order)>, answers: &Sender<Ans
     }
 }
 
-fn obey(contestant: &mut Option<Box<dyn Contestant>>, factory: &Factory, order: Order) -> Result<Decision, String> {
+fn obey(
+    contestant: &mut Option<Box<dyn Contestant>>,
+    factory: &Factory,
+    order: Order,
+    given_up: &Arc<AtomicBool>,
+) -> Result<Decision, String> {
     match order {
         Order::Start { rules, role, clocks, deadline } => {
-            let contestant = contestant.get_or_insert_with(|| factory());
+            let contestant = contestant.get_or_insert_with(|| {
+                let mut made = factory();
+                made.heed(given_up.clone());
+                made
+            });
             contestant.start(&rules, role, clocks, deadline).map(|()| Decision::default())
         }
         Order::Play { last, deadline } => {

@@ -333,11 +333,11 @@ fn clumsy(back: &TcpStream, to: SocketAddr, message: &str, wrong: bool, chaos: &
             exchange(&address, "x", message, until)
         }
         Some(2) => {
-            let (address, message) = (address.clone(), message.to_owned());
-            let twin = std::thread::spawn(move || exchange(&address, "x", &message, until));
+            let twin = (address.clone(), message.to_owned());
+            let twin = std::thread::spawn(move || exchange(&twin.0, "x", &twin.1, until));
+            let reply = exchange(&address, "x", message, until);
             let _ = twin.join();
-            let address = Address::find(&to.to_string()).expect("it is an address");
-            exchange(&address, "x", message_of(&request), until)
+            reply
         }
         Some(3) => by_pieces(to, &request, until),
         Some(4) => {
@@ -356,11 +356,6 @@ fn clumsy(back: &TcpStream, to: SocketAddr, message: &str, wrong: bool, chaos: &
         let _ = http::write_response(&mut timed, "200 OK", &reply);
         http::close(back);
     }
-}
-
-fn message_of(request: &[u8]) -> &str {
-    let text = std::str::from_utf8(request).expect("it was made of text");
-    text.split_once("\r\n\r\n").expect("it was made so").1
 }
 
 /// Sends a request in pieces and reads the reply.

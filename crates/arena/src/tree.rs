@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -22,20 +23,28 @@ use crate::term;
 const MARGIN: Duration = Duration::from_millis(5);
 /// What following the rules may take where the deadline has passed.
 const LEAST: Duration = Duration::from_millis(50);
+/// How often it is looked whether anybody waits.
+const OFTEN: Duration = Duration::from_millis(20);
 /// Joint moves in a random match.
 const CAP: u32 = 1_000;
+
+/// Games that are being made ready, and how many there may be at once in a process.
+static COMPILING: AtomicUsize = AtomicUsize::new(0);
+const MAX_COMPILING: usize = 4;
 
 /// Plain UCT on the lane machine.
 pub struct Tree {
     seed: u64,
     n_matches: u64,
     seat: Option<Seat>,
+    given_up: Arc<AtomicBool>,
 }
 
 struct Seat {
     role: usize,
-    /// Follows the match until the network does.
+    /// Follows the match until the network does, and how many joint moves it has followed.
     judge: Option<Judge>,
+    n_followed: usize,
     coming: Option<Receiver<Option<Compiled>>>,
     fast: Option<Fast>,
     /// The joint moves that were made.
@@ -63,7 +72,7 @@ struct Fast {
 impl Tree {
     /// A contestant with a seed of its own.
     pub fn new(seed: u64) -> Tree {
-        Tree { seed, n_matches: 0, seat: None }
+        Tree { seed, n_matches: 0, seat: None, given_up: Arc::default() }
     }
 }
 
@@ -78,21 +87,41 @@ impl Contestant for Tree {
         self.seat = None;
         let (send, coming) = channel();
         let given = rules.clone();
-        // The thread ends by itself, since grounding has a budget; nobody needs to wait for it.
-        std::thread::spawn(move || {
-            // Nobody may be left to hear of it.
-            let _ = send.send(compile(&given));
-        });
+        // The thread ends by itself, since grounding has a budget; nobody needs to wait for it. But there is a bound on those
+        // that are left behind.
+        if COMPILING.fetch_add(1, Ordering::SeqCst) < MAX_COMPILING {
+            std::thread::spawn(move || {
+                let compiled = std::panic::catch_unwind(|| compile(&given)).unwrap_or(None);
+                COMPILING.fetch_sub(1, Ordering::SeqCst);
+                // Nobody may be left to hear of it.
+                let _ = send.send(compiled);
+            });
+        } else {
+            COMPILING.fetch_sub(1, Ordering::SeqCst);
+            drop(send);
+        }
         let judge = Judge::new(rules, Some(deadline));
         let random = Pcg64Mcg::seed_from_u64(seed);
-        let mut seat = Seat { role, judge: None, coming: Some(coming), fast: None, history: Vec::new(), random, seed };
-        seat.wait(deadline);
+        let mut seat = Seat {
+            role,
+            judge: None,
+            n_followed: 0,
+            coming: Some(coming),
+            fast: None,
+            history: Vec::new(),
+            random,
+            seed,
+        };
+        while seat.coming.is_some() && Instant::now() + MARGIN < deadline && !self.given_up.load(Ordering::SeqCst) {
+            seat.wait(deadline.min(Instant::now() + OFTEN));
+        }
         if let Some(fast) = &mut seat.fast {
-            fast.think(role, deadline);
+            fast.think(role, deadline, &self.given_up);
         }
         match judge {
+            _ if seat.fast.is_some() => {}
             Ok(judge) => seat.judge = Some(judge),
-            Err(_) if seat.fast.is_some() || seat.coming.is_some() => {}
+            Err(_) if seat.coming.is_some() => {}
             Err(error) => return Err(error),
         }
         self.seat = Some(seat);
@@ -110,13 +139,17 @@ impl Contestant for Tree {
         }
         if let Some(fast) = &mut seat.fast {
             fast.catch_up(&seat.history)?;
-            return fast.choose(seat.role, deadline);
+            return fast.choose(seat.role, deadline, &self.given_up);
         }
-        seat.by_chance(deadline)
+        seat.by_chance(deadline, &self.given_up)
     }
 
     fn stop(&mut self, _: Option<&[String]>) {
         self.seat = None;
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.given_up = given_up;
     }
 }
 
@@ -151,14 +184,15 @@ impl Seat {
     fn follow(&mut self, deadline: Instant) -> Result<(), String> {
         let judge = self.judge.as_mut().ok_or("the rules take too long to evaluate")?;
         judge.set_deadline(Some(deadline.max(Instant::now() + LEAST)));
-        match self.history.last() {
-            Some(last) => judge.make(last),
-            None => Ok(()),
+        while let Some(made) = self.history.get(self.n_followed) {
+            judge.make(made)?;
+            self.n_followed += 1;
         }
+        Ok(())
     }
 
     /// Random matches from each legal move by turns, until the time is over.
-    fn by_chance(&mut self, deadline: Instant) -> Result<Decision, String> {
+    fn by_chance(&mut self, deadline: Instant, given_up: &AtomicBool) -> Result<Decision, String> {
         let judge = self.judge.as_mut().ok_or("the rules take too long to evaluate")?;
         let legal = judge.legal(self.role)?;
         if legal.is_empty() {
@@ -168,7 +202,7 @@ impl Seat {
         let end = deadline.checked_sub(4 * MARGIN).unwrap_or(deadline);
         judge.set_deadline(Some(end));
         let mut n_matches = 0;
-        'playing: while legal.len() > 1 && Instant::now() < end {
+        'playing: while legal.len() > 1 && Instant::now() < end && !given_up.load(Ordering::SeqCst) {
             for (index, sum) in sums.iter_mut().enumerate() {
                 match random_match(judge, self.role, index, &mut self.random) {
                     Some(goal) => *sum = (sum.0 + goal, sum.1 + 1),
@@ -249,15 +283,15 @@ impl Fast {
     }
 
     /// Searches in time that is free.
-    fn think(&mut self, role: usize, deadline: Instant) {
+    fn think(&mut self, role: usize, deadline: Instant, given_up: &AtomicBool) {
         if self.goes_on() {
-            let stop = || Instant::now() + MARGIN >= deadline;
+            let stop = || Instant::now() + MARGIN >= deadline || given_up.load(Ordering::Relaxed);
             let limit = Limit { nodes: u64::MAX, stop: &stop };
             self.player.choose(self.machine.bits(), RoleId(role as u32), &limit);
         }
     }
 
-    fn choose(&mut self, role: usize, deadline: Instant) -> Result<Decision, String> {
+    fn choose(&mut self, role: usize, deadline: Instant, given_up: &AtomicBool) -> Result<Decision, String> {
         let legal = self.legal(role);
         let network = self.machine.network();
         let name = |chosen: u32| network.name(network.moves[chosen as usize]);
@@ -267,13 +301,67 @@ impl Fast {
             [first, ..] if !self.goes_on() => return Ok(Decision { chosen: name(first), why: None }),
             _ => {}
         }
-        let stop = || Instant::now() + MARGIN >= deadline;
+        let stop = || Instant::now() + MARGIN >= deadline || given_up.load(Ordering::Relaxed);
         let limit = Limit { nodes: u64::MAX, stop: &stop };
         let answer = self.player.choose(self.machine.bits(), RoleId(role as u32), &limit);
         let chosen = answer.joint.get(role).copied().filter(|chosen| legal.contains(chosen)).unwrap_or(legal[0]);
-        let value = answer.values.get(role).copied().unwrap_or(0.0);
+        let value = 100.0 * answer.values.get(role).copied().unwrap_or(0.0);
         let proven = if answer.proven { ", proven" } else { "" };
         let why = format!("{} playouts, {} moves ahead, {value:.0} points{proven}", answer.playouts, answer.depth);
         Ok(Decision { chosen: name(chosen), why: Some(why) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One chooses a number, and that is what one gets; a value of more than 100 keeps the rules from the fast engines.
+    const CHOICE: &str = "(role a) (value 0) (value 40) (value 90) (<= (legal a (take ?n)) (value ?n))
+        (<= (next (got ?n)) (does a (take ?n))) (<= terminal (true (got ?n))) (<= (goal a ?n) (true (got ?n)))
+        (<= (goal a 150) (true never)) (init begun)";
+
+    #[test]
+    fn games_without_a_network_are_played_by_chance() {
+        let rules = Rules::read("choice", CHOICE);
+        assert!(compile(&rules).is_none());
+        let mut contestant = Tree::new(1);
+        let clocks = Clocks { start: Duration::from_millis(200), play: Duration::from_millis(200) };
+        contestant.start(&rules, 0, clocks, Instant::now() + clocks.start).expect("the reference engine follows it");
+        let asked = Instant::now();
+        let decision = contestant.play(None, asked + clocks.play).expect("there is time");
+        assert_eq!(decision.chosen, "(take 90)");
+        assert!(asked.elapsed() <= clocks.play, "{:?}", asked.elapsed());
+        // Without any time there is a legal move all the same.
+        contestant.start(&rules, 0, clocks, Instant::now()).expect("the reference engine follows it");
+        let decision = contestant.play(None, Instant::now()).expect("it answers at once");
+        assert!(decision.chosen.starts_with("(take "), "{decision:?}");
+    }
+
+    #[test]
+    fn late_engines_catch_up() {
+        let rules = Rules::read("choice", &CHOICE.replace("(<= (goal a 150) (true never))", ""));
+        let compiled = compile(&rules).expect("it is small");
+        let (send, coming) = channel();
+        let seat = Seat {
+            role: 0,
+            judge: Judge::new(&rules, None).ok(),
+            n_followed: 0,
+            coming: Some(coming),
+            fast: None,
+            history: Vec::new(),
+            random: Pcg64Mcg::seed_from_u64(1),
+            seed: 1,
+        };
+        let mut contestant = Tree { seat: Some(seat), ..Tree::new(1) };
+        let later = || Instant::now() + Duration::from_millis(50);
+        assert_eq!(contestant.play(None, later()).expect("by chance").chosen, "(take 90)");
+        assert!(contestant.seat.as_ref().is_some_and(|seat| seat.fast.is_none()));
+        send.send(Some(compiled)).expect("it waits");
+        let made = ["(take 40)".to_owned()];
+        contestant.play(Some(&made), later()).expect("a terminal state has legal moves, too");
+        let seat = contestant.seat.as_ref().expect("the match goes on");
+        assert!(seat.judge.is_none() && seat.fast.as_ref().is_some_and(|fast| fast.n_made == 1));
+        assert!(contestant.play(Some(&["(take 7)".to_owned()]), later()).is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arena::protocol::Settings;
-use arena::{Contestant, Decision, Factory, Legal, Rules, term};
+use arena::{Contestant, Decision, Factory, Legal, Rules, Tree, term};
 use common::{game, listen, scripted, seconds};
 
 fn legal() -> Factory {
@@ -200,4 +200,46 @@ fn hostile_connections_do_no_harm() {
     assert_eq!(player.say(&deep), "busy");
     assert!(player.say("(INFO)").contains("busy"));
     assert_eq!(player.say("(STOP m NIL)"), "done");
+}
+
+#[test]
+fn thinking_about_matches_that_are_over_is_bounded() {
+    // Tree search lets go when nobody waits for it: its clock is an hour.
+    let player = listen(Arc::new(|| Box::new(Tree::new(1))), Settings::default());
+    let rules = game("connect-four").one_line();
+    for number in 0..20 {
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let starting = scope.spawn(|| player.say(&format!("(START m{number} red ({rules}) 3600 3600)")));
+            while !player.logged(&format!("m{number}: started")) {
+                std::thread::sleep(seconds(0.01));
+            }
+            assert_eq!(player.say(&format!("(ABORT m{number})")), "aborted");
+            assert_eq!(starting.join().expect("there was a reply"), "ready");
+        });
+        assert!(begun.elapsed() < seconds(5.0), "match {number}");
+    }
+    // Others don't, and there may be only so many of them.
+    let stubborn = listen(
+        scripted(|decision, _| {
+            std::thread::sleep(seconds(3.0));
+            Ok(decision)
+        }),
+        Settings::default(),
+    );
+    let mut refused = 0;
+    for number in 0..10 {
+        if stubborn.start(&format!("m{number}"), "xplayer", 1.0, 30.0) == "busy" {
+            refused += 1;
+            continue;
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| stubborn.say(&format!("(PLAY m{number} NIL)")));
+            std::thread::sleep(seconds(0.05));
+            assert_eq!(stubborn.say(&format!("(ABORT m{number})")), "aborted");
+        });
+    }
+    assert!(refused > 0 && stubborn.logged("old matches"));
+    std::thread::sleep(seconds(3.2));
+    assert_eq!(stubborn.start("last", "xplayer", 1.0, 1.0), "ready", "they have come back");
 }

@@ -17,6 +17,11 @@ fn the_tutorial_says_what_happens() {
     run_page("docs/tutorial.md");
 }
 
+#[test]
+fn the_page_on_the_protocol_says_what_happens() {
+    run_page("docs/protocol.md");
+}
+
 fn run_page(page: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join(page)).expect("the page is there");

@@ -23,6 +23,10 @@ use crate::protocol::message::{Info, Message};
 use crate::seat::{Order, Seat};
 use crate::term;
 
+/// Contestants that may be thinking: one about the match, the others about matches that are over. They let go at the end of their
+/// clocks.
+const MAX_THINKING: usize = 6;
+
 /// What can be chosen.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -90,6 +94,8 @@ struct Shared {
     /// The connections whose message has not arrived, by age.
     reading: Mutex<BTreeMap<u64, TcpStream>>,
     next_connection: AtomicU64,
+    /// Held by each thread in which a contestant thinks.
+    thinking: Arc<()>,
     state: Mutex<State>,
 }
 
@@ -116,6 +122,8 @@ struct Turn {
     role: usize,
     seat: Option<Seat>,
     judge: Option<Judge>,
+    /// Whether the judge is no longer where the match is.
+    lost: bool,
     /// What the last `PLAY` said, and what was replied when.
     said: Option<(Option<Vec<String>>, String, Instant)>,
     n_moves: usize,
@@ -134,6 +142,7 @@ impl Server {
             n_bytes: AtomicUsize::new(0),
             reading: Mutex::default(),
             next_connection: AtomicU64::new(0),
+            thinking: Arc::default(),
             state: Mutex::default(),
         };
         Ok(Server { listener, shared: Arc::new(shared) })
@@ -355,6 +364,11 @@ impl Shared {
                 (self.log)(&format!("{}: refused, since {} is being played", show(&begun.id), show(&other.id)));
                 return "busy".to_owned();
             }
+            // Contestants of old matches that don't come back are left behind, but not without end.
+            if Arc::strong_count(&self.thinking) > MAX_THINKING {
+                (self.log)(&format!("{}: refused, since old matches are still being thought about", show(&begun.id)));
+                return "busy".to_owned();
+            }
             turn.seat = state.seat.take();
             state.current = Some(begun.clone());
         }
@@ -388,7 +402,7 @@ impl Shared {
         turn.role = role_number;
         turn.judge = Some(judge);
         // Step 3. Prepare.
-        let mut seat = turn.seat.take().unwrap_or_else(|| Seat::new(self.factory.clone()));
+        let mut seat = turn.seat.take().unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
         let order = seat.order(Order::Start { rules, role: role_number, clocks, deadline });
         let last_moment = arrived + clocks.start - self.settings.margin(clocks.start) / 2;
         match self.await_answer(&mut seat, order, &begun, last_moment) {
@@ -413,7 +427,11 @@ impl Shared {
             if let Some(answer) = seat.wait(order, until.min(Instant::now() + OFTEN)) {
                 return Some(answer.said);
             }
-            if Instant::now() >= until || of.cancelled.load(Ordering::SeqCst) {
+            if of.cancelled.load(Ordering::SeqCst) {
+                seat.give_up();
+                return None;
+            }
+            if Instant::now() >= until {
                 return None;
             }
         }
@@ -448,6 +466,7 @@ impl Shared {
                 && let Err(error) = judge.make(joint)
             {
                 (self.log)(&format!("{}: can't follow: {error}", show(&of.id)));
+                turn.lost = true;
             }
             legal = judge.legal(turn.role).unwrap_or_default();
         }
@@ -455,7 +474,7 @@ impl Shared {
         let answer = self.await_answer(seat, order, of, arrived + of.clocks.play - margin / 2);
         let form = |text: &str| term::canonical(text);
         let (reply, why) = match answer {
-            Some(Ok(decision)) if legal.is_empty() => (decision.chosen, decision.why),
+            Some(Ok(decision)) if legal.is_empty() || turn.lost => (decision.chosen, decision.why),
             Some(Ok(decision)) => match legal.iter().find(|chosen| form(chosen) == form(&decision.chosen)) {
                 Some(chosen) => (chosen.clone(), decision.why),
                 None => (legal[0].clone(), Some(format!("instead of {}, which is illegal", show(&decision.chosen)))),

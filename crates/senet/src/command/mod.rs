@@ -21,6 +21,7 @@ mod ratings;
 mod recognize;
 mod scramble;
 mod show;
+mod soak;
 mod trace;
 mod try_out;
 mod watch;
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Ratings(ratings::Ratings),
     Player(player::Player),
     Host(host::Host),
+    Soak(soak::Soak),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -76,6 +78,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Ratings(arguments) => ratings::run(arguments),
         Command::Player(arguments) => player::run(arguments),
         Command::Host(arguments) => host::run(arguments),
+        Command::Soak(arguments) => soak::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

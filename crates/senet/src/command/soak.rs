@@ -1,0 +1,155 @@
+//! `senet soak`: many matches over HTTP, with faults.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use arena::Clocks;
+use arena::soak::{Findings, Plan, soak};
+use clap::Args;
+use serde_json::json;
+
+use crate::contestants;
+use crate::evidence::Bar;
+use crate::rules;
+
+/// Tries player and manager out: many matches over HTTP, with everything going wrong that can
+///
+/// A manager and a player of ours meet on this machine through two others: one breaks connections
+/// off, repeats itself and sends rubbish, the other replies late, never, wrongly or without end. A
+/// third pesters the player all the time. No match may be lost, no move of ours may be missed, nobody
+/// may wait longer than the clock and the grace, and memory must not grow.
+///
+/// The answer is the exit code: 0 if all went well, 1 if not.
+///
+/// Examples:
+///   senet soak                         1,000 matches, some minutes
+///   senet soak --matches 50 --json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Soak {
+    /// Games for one or two, by turns: rule files or names of library games
+    #[arg(long, num_args = 1.., value_name = "RULES", default_values = ["tic-tac-toe", "nim-5", "rock-paper-scissors", "buttons-and-lights"])]
+    games: Vec<String>,
+    /// How many matches to play
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    matches: u32,
+    /// Who plays: `uct`, `random` or `legal`
+    #[arg(long, default_value = "uct", value_name = "PLAYER")]
+    player: String,
+    /// Seconds to prepare
+    #[arg(long, default_value_t = 0.2, value_name = "SECONDS")]
+    start_clock: f64,
+    /// Seconds for each move
+    #[arg(long, default_value_t = 0.1, value_name = "SECONDS")]
+    play_clock: f64,
+    /// Seconds that an answer may be late
+    #[arg(long, default_value_t = 0.2, value_name = "SECONDS")]
+    grace: f64,
+    /// How many of a hundred messages go wrong, on each side
+    #[arg(long, default_value_t = 15, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    faults: u32,
+    /// Decides what goes wrong
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Prints one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
+    let mut games = Vec::new();
+    for name in &arguments.games {
+        let rules = rules::read(name)?;
+        rules::accept(&rules)?;
+        let game = arena::Rules::read(&rules.game_name(), rules.source.text());
+        let n_roles = arena::Judge::new(&game, None).map_err(|error| anyhow!(error))?.roles().len();
+        if n_roles > 2 {
+            bail!("{name} has {n_roles} roles; there are two players");
+        }
+        games.push(game);
+    }
+    let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
+    let clocks = Clocks {
+        start: seconds("start-clock", arguments.start_clock)?,
+        play: seconds("play-clock", arguments.play_clock)?,
+    };
+    let (matches, faults, seed) = (arguments.matches, arguments.faults, arguments.seed);
+    let plan = Plan { games, matches, clocks, grace: seconds("grace", arguments.grace)?, faults, seed };
+    let bar = Bar::new();
+    let see = &mut |done: u32| bar.show("matches", done as usize, arguments.matches as usize);
+    let factory = contestants::local(&arguments.player, arguments.seed)?;
+    let findings = soak(&plan, factory, see).map_err(|error| anyhow!(error))?;
+    bar.clear();
+    let complaints = findings.complaints(&plan);
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{}", as_json(&findings, &complaints))?;
+    } else {
+        write(&mut out, &plan, &findings, &complaints)?;
+    }
+    Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn as_json(findings: &Findings, complaints: &[String]) -> serde_json::Value {
+    json!({
+        "completed": findings.completed,
+        "moves": findings.n_moves,
+        "our_errors": findings.our_errors.len(),
+        "their_errors": findings.their_errors,
+        "our_slowest_seconds": findings.our_slowest.as_secs_f64(),
+        "slowest_step_seconds": findings.slowest_step.as_secs_f64(),
+        "memory_bytes": findings.memory.map(|(before, after)| vec![before, after]),
+        "seconds": findings.time.as_secs_f64(),
+        "log_lines": findings.n_lines,
+        "faults": findings.faults,
+        "complaints": complaints,
+    })
+}
+
+fn write(out: &mut impl Write, plan: &Plan, findings: &Findings, complaints: &[String]) -> std::io::Result<()> {
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    writeln!(
+        out,
+        "{} of {} matches played to their end, {} joint moves, {:.0} s",
+        findings.completed,
+        plan.matches,
+        findings.n_moves,
+        findings.time.as_secs_f64()
+    )?;
+    writeln!(
+        out,
+        "our player: {} errors, slowest move {:.0} ms of {:.0} ms and {:.0} ms grace",
+        findings.our_errors.len(),
+        milliseconds(findings.our_slowest),
+        milliseconds(plan.clocks.play),
+        milliseconds(plan.grace)
+    )?;
+    writeln!(
+        out,
+        "the others: {} errors; slowest joint move {:.0} ms",
+        findings.their_errors,
+        milliseconds(findings.slowest_step)
+    )?;
+    if let Some((before, after)) = findings.memory {
+        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        writeln!(
+            out,
+            "memory: {:.1} MiB after a tenth of the matches, {:.1} MiB at the end",
+            mebibytes(before),
+            mebibytes(after)
+        )?;
+    }
+    writeln!(out, "{} things went wrong on purpose:", findings.faults.values().sum::<u64>())?;
+    for (fault, n) in &findings.faults {
+        writeln!(out, "{n:>7}  {fault}")?;
+    }
+    for complaint in complaints {
+        writeln!(out, "NOT WELL: {complaint}")?;
+    }
+    if complaints.is_empty() {
+        writeln!(out, "all is well")?;
+    }
+    Ok(())
+}
