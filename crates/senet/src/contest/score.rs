@@ -70,7 +70,10 @@ pub(crate) fn decided(test: &Sprt, duel: Duel) -> Option<bool> {
 /// How everybody did, in the order in which the players are named.
 pub(crate) fn standings(players: &[String], matches: &[PlayedMatch]) -> Vec<Standing> {
     let mut results = Results::new(players.len());
-    for played in matches {
+    // Always in the same order, so that ratings are the same to the last digit.
+    let mut ordered: Vec<&PlayedMatch> = matches.iter().collect();
+    ordered.sort_by_key(|played| (&played.game_name, &played.name));
+    for played in ordered {
         let place = |name: &str| players.iter().position(|player| player == name);
         let scores: Option<Vec<(usize, f64)>> =
             played.seats.iter().map(|seat| Some((place(&seat.player)?, seat.goal.unwrap_or(50) as f64))).collect();

@@ -2,8 +2,9 @@
 //!
 //! Several members think about each position, each in a thread of its own ([`member`]): one that follows the rules as they stand and
 //! knows a legal move at once ([`by_rules`]), a search without knowledge as soon as the rules are a network ([`searcher`]), and a
-//! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics ([`heuristics`]). The best that has answered is believed. A member
-//! that panics is left out from then on, as is one that does not come back; both are reported.
+//! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics
+//! ([`heuristics`]). The best that has answered is believed. A member that panics is left out from then on, as is one that does not
+//! come back; both are reported.
 
 pub(crate) mod by_rules;
 pub(crate) mod heuristics;
