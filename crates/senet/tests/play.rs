@@ -78,8 +78,8 @@ fn what_is_not_understood_is_said() {
 fn a_match_ends_and_another_seat_is_taken() {
     let memory = Memory::new("seats");
     // Whatever the machine does, nine times the first move ends the match.
-    let lines = [&["1"; 5][..], &["moves", "undo", "new o", "1", "quit"]].concat();
-    let told = memory.play("tic-tac-toe", &["--seat", "x"], &lines);
+    let lines = [&["1"; 5][..], &["moves", "undo", "new noughts", "1", "quit"]].concat();
+    let told = memory.play("tic-tac-toe", &["--seat", "1"], &lines);
     assert!(told.contains("The match is over: Crosses"), "{told}");
     assert!(
         told.contains("You have lost.") || told.contains("It is a draw.") || told.contains("You have won."),

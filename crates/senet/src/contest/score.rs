@@ -70,10 +70,7 @@ pub(crate) fn decided(test: &Sprt, duel: Duel) -> Option<bool> {
 /// How everybody did, in the order in which the players are named.
 pub(crate) fn standings(players: &[String], matches: &[PlayedMatch]) -> Vec<Standing> {
     let mut results = Results::new(players.len());
-    // Always in the same order, so that ratings are the same to the last digit.
-    let mut ordered: Vec<&PlayedMatch> = matches.iter().collect();
-    ordered.sort_by_key(|played| (&played.game_name, &played.name));
-    for played in ordered {
+    for played in matches {
         let place = |name: &str| players.iter().position(|player| player == name);
         let scores: Option<Vec<(usize, f64)>> =
             played.seats.iter().map(|seat| Some((place(&seat.player)?, seat.goal.unwrap_or(50) as f64))).collect();
@@ -89,8 +86,8 @@ pub(crate) fn standings(players: &[String], matches: &[PlayedMatch]) -> Vec<Stan
             losses: 0,
             mean_result: (!own.is_empty()).then(|| own.iter().sum::<f64>() / own.len() as f64),
             faults: 0,
-            elo: rating.elo,
-            error: rating.error,
+            elo: rounded(rating.elo),
+            error: rounded(rating.error),
         };
         for played in matches {
             let Some(own) = result(played, player) else { continue };
@@ -107,6 +104,11 @@ pub(crate) fn standings(players: &[String], matches: &[PlayedMatch]) -> Vec<Stan
         standing
     };
     players.iter().zip(results.rate(PRIOR)).map(one).collect()
+}
+
+/// To a hundredth of a point; what is beyond that depends on the order in which numbers are added.
+fn rounded(points: f64) -> f64 {
+    (100.0 * points).round() / 100.0
 }
 
 /// Standings and who did how against whom.
