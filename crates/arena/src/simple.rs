@@ -39,7 +39,10 @@ struct Follower<C> {
 impl<C> Follower<C> {
     fn start(&mut self, rules: &Rules, role: usize, deadline: Instant) -> Result<(), String> {
         self.seat = None;
-        self.seat = Some((Judge::new(rules, Some(deadline))?, role));
+        let mut judge = Judge::new(rules, Some(deadline))?;
+        // What the first move needs; kept if there is time for it now.
+        let _ = judge.legal(role);
+        self.seat = Some((judge, role));
         Ok(())
     }
 

@@ -73,6 +73,8 @@ pub struct Findings {
     pub faults: BTreeMap<&'static str, u64>,
     /// Lines that our player logged.
     pub n_lines: u64,
+    /// What it logged of moves that it did not choose by thinking.
+    pub troubles: Vec<String>,
     /// Bytes of memory of this process, after a tenth of the matches and at the end; nothing where that can't be found out.
     pub memory: Option<(u64, u64)>,
     /// How long it took.
@@ -91,6 +93,7 @@ impl Findings {
             complaints.push(format!("{} of {} matches were played to their end", self.completed, plan.matches));
         }
         complaints.extend(self.our_errors.iter().map(|error| format!("our player: {error}")));
+        complaints.extend(self.troubles.iter().map(|line| format!("our player logged: {line}")));
         let longest = plan.clocks.play + plan.grace;
         if self.our_slowest > longest {
             complaints.push(format!("a move of ours took {:?}, more than {longest:?}", self.our_slowest));
@@ -126,13 +129,19 @@ impl Chaos {
 pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Findings, String> {
     let begun = Instant::now();
     let chaos = Arc::new(Chaos::default());
-    let n_lines = Arc::new(Mutex::new(0u64));
-    let counter = n_lines.clone();
-    let count: Log = Arc::new(move |_| *lock(&counter) += 1);
+    let heard = Arc::new(Mutex::new((0u64, Vec::new())));
+    let lines = heard.clone();
+    let hear: Log = Arc::new(move |line: &str| {
+        let mut heard = lock(&lines);
+        heard.0 += 1;
+        if ["can't follow", "(instead of", "not prepared"].iter().any(|trouble| line.contains(trouble)) {
+            heard.1.push(line.to_owned());
+        }
+    });
     // Step 1. Everybody takes a place.
     let text = |error: std::io::Error| error.to_string();
     let settings = Settings { sending_time: Duration::from_millis(500), max_connections: 48, ..Settings::default() };
-    let player = Server::bind("127.0.0.1:0", ours, settings.clone(), count).map_err(text)?;
+    let player = Server::bind("127.0.0.1:0", ours, settings.clone(), hear).map_err(text)?;
     let seed = plan.seed;
     let other: Factory = Arc::new(move || Box::new(Random::new(seed)));
     let opponent = Server::bind("127.0.0.1:0", other, settings, Arc::new(|_| {})).map_err(text)?;
@@ -169,7 +178,7 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     }
     let _ = (player_thread.join(), opponent_thread.join(), pest.join());
     findings.faults = lock(&chaos.faults).clone();
-    findings.n_lines = *lock(&n_lines);
+    (findings.n_lines, findings.troubles) = std::mem::take(&mut *lock(&heard));
     findings.time = begun.elapsed();
     Ok(findings)
 }

@@ -100,7 +100,12 @@ impl Contestant for Tree {
             COMPILING.fetch_sub(1, Ordering::SeqCst);
             drop(send);
         }
-        let judge = Judge::new(rules, Some(deadline));
+        let now = Instant::now();
+        let mut judge = Judge::new(rules, Some(now + deadline.saturating_duration_since(now) / 2));
+        if let Ok(judge) = &mut judge {
+            // What the first move needs; kept if there is time for it now.
+            let _ = judge.legal(role);
+        }
         let random = Pcg64Mcg::seed_from_u64(seed);
         let mut seat = Seat {
             role,

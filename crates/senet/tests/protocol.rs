@@ -132,6 +132,7 @@ fn mistakes_are_told_with_what_to_do() {
     says(&["host", "tic-tac-toe", "--players", "uct", "uctt"], "http://127.0.0.1:9147");
     says(&["host", "tic-tac-toe", "--players", "uct", "https://x.example"], "http://");
     says(&["host", "tic-tac-toe", "--players", "uct", "uct", "--play-clock=-1"], "--play-clock");
+    says(&["host", "tic-tac-toe", "--players", "127.0.0.1:1", "127.0.0.1:1"], "another port");
     says(&["player", "--player", "chess"], "uct, random, legal");
     let taken = Player::new(&["--player", "legal"]);
     let port = taken.address.rsplit(':').next().expect("a port").to_owned();

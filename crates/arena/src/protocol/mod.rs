@@ -9,6 +9,7 @@ pub mod http;
 pub mod message;
 mod remote;
 mod server;
+mod session;
 
 pub use remote::{MatchName, Remote};
 pub use server::{Handle, Log, Server, Settings};

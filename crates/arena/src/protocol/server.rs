@@ -1,9 +1,6 @@
 //! A player that any manager can talk to.
 //!
-//! Each connection has a thread, which reads one message, acts on it and writes one reply. There is one match at a time; a second
-//! one is told `busy`, unless nothing was heard of the first for long. The contestant thinks in its own [`Seat`], while the
-//! connection's thread follows the match by the rules: so there is always a legal move to say when time runs out, and what the
-//! contestant says is looked at before it is said.
+//! Each connection has a thread, which reads one message, hands it to the [`Session`] and writes one reply.
 //!
 //! Nothing that arrives is trusted. Connections, bytes kept and the time to send a message are bounded; when there are too many
 //! connections, the one that has been sending longest is closed.
@@ -16,16 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::contestant::{Clocks, Factory, Rules};
-use crate::judge::{Judge, lock};
+use crate::contestant::Factory;
+use crate::judge::lock;
 use crate::protocol::http::{self, Problem, Request, Timed};
-use crate::protocol::message::{Info, Message};
-use crate::seat::{Order, Seat};
-use crate::term;
-
-/// Contestants that may be thinking: one about the match, the others about matches that are over. They let go at the end of their
-/// clocks.
-const MAX_THINKING: usize = 6;
+use crate::protocol::message::Message;
+use crate::protocol::session::Session;
 
 /// What can be chosen.
 #[derive(Clone, Debug)]
@@ -61,13 +53,6 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    fn margin(&self, clock: Duration) -> Duration {
-        let usual = (clock / 10).clamp(Duration::from_millis(30), Duration::from_secs(1));
-        self.margin.unwrap_or(usual).min(clock / 2)
-    }
-}
-
 /// Hears what happens, one line for each event.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -86,7 +71,7 @@ pub struct Handle {
 
 struct Shared {
     settings: Settings,
-    factory: Factory,
+    session: Session,
     log: Log,
     stopping: AtomicBool,
     n_connections: AtomicUsize,
@@ -94,39 +79,6 @@ struct Shared {
     /// The connections whose message has not arrived, by age.
     reading: Mutex<BTreeMap<u64, TcpStream>>,
     next_connection: AtomicU64,
-    /// Held by each thread in which a contestant thinks.
-    thinking: Arc<()>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    current: Option<Arc<Match>>,
-    /// The match before.
-    finished: Option<String>,
-    /// Kept between matches, so that a contestant may remember.
-    seat: Option<Seat>,
-}
-
-struct Match {
-    id: String,
-    clocks: Clocks,
-    cancelled: AtomicBool,
-    heard: Mutex<Instant>,
-    turn: Mutex<Turn>,
-}
-
-/// Where a match stands.
-#[derive(Default)]
-struct Turn {
-    role: usize,
-    seat: Option<Seat>,
-    judge: Option<Judge>,
-    /// Whether the judge is no longer where the match is.
-    lost: bool,
-    /// What the last `PLAY` said, and what was replied when.
-    said: Option<(Option<Vec<String>>, String, Instant)>,
-    n_moves: usize,
 }
 
 impl Server {
@@ -134,16 +86,14 @@ impl Server {
     pub fn bind(address: impl ToSocketAddrs, factory: Factory, settings: Settings, log: Log) -> io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         let shared = Shared {
+            session: Session::new(factory, settings.clone(), log.clone()),
             settings,
-            factory,
             log,
             stopping: AtomicBool::new(false),
             n_connections: AtomicUsize::new(0),
             n_bytes: AtomicUsize::new(0),
             reading: Mutex::default(),
             next_connection: AtomicU64::new(0),
-            thinking: Arc::default(),
-            state: Mutex::default(),
         };
         Ok(Server { listener, shared: Arc::new(shared) })
     }
@@ -173,11 +123,7 @@ impl Server {
                 }
             }
         }
-        let mut state = lock(&self.shared.state);
-        if let Some(left) = state.current.take() {
-            left.cancelled.store(true, Ordering::SeqCst);
-            (self.shared.log)(&format!("{}: left, since the player stops", show(&left.id)));
-        }
+        self.shared.session.leave();
     }
 
     /// Plays in a thread of its own.
@@ -273,7 +219,8 @@ impl Shared {
             Ok(Request::Message(text)) => match Message::read(&text) {
                 Ok(message) => {
                     drop(text);
-                    let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.act(message, arrived)));
+                    let acted =
+                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.session.act(message, arrived)));
                     ("200 OK", acted.unwrap_or_else(|_| "nil".to_owned()))
                 }
                 Err(problem) => {
@@ -307,256 +254,10 @@ impl Shared {
             Err(error) => (self.log)(&format!("{peer}: the reply could not be sent: {error}")),
         }
     }
-
-    fn act(&self, message: Message, arrived: Instant) -> String {
-        match message {
-            Message::Info => {
-                let status = if lock(&self.state).occupied(self).is_some() { "busy" } else { "available" };
-                Info { name: Some(self.settings.name.clone()), status: Some(status.to_owned()) }.to_string()
-            }
-            Message::Preview { .. } => {
-                if lock(&self.state).occupied(self).is_some() {
-                    "busy".to_owned()
-                } else {
-                    "ready".to_owned()
-                }
-            }
-            Message::Start { id, role, rules, start, play } => {
-                self.start(id, &role, &rules, Clocks { start, play }, arrived)
-            }
-            Message::Play { id, last } => match self.find(&id) {
-                Some(found) => self.play(&found, last, arrived),
-                None => {
-                    (self.log)(&format!("{}: PLAY, but there is no such match", show(&id)));
-                    "busy".to_owned()
-                }
-            },
-            Message::Stop { id, last } => self.end(&id, Some(last), "done"),
-            Message::Abort { id } => self.end(&id, None, "aborted"),
-        }
-    }
-
-    fn find(&self, id: &str) -> Option<Arc<Match>> {
-        let found = lock(&self.state).current.clone().filter(|found| found.id.eq_ignore_ascii_case(id))?;
-        *lock(&found.heard) = Instant::now();
-        Some(found)
-    }
-
-    fn start(&self, id: String, role: &str, rules: &str, clocks: Clocks, arrived: Instant) -> String {
-        // Step 1. Take the place, or see that it is taken.
-        let begun = Arc::new(Match {
-            id,
-            clocks,
-            cancelled: AtomicBool::new(false),
-            heard: Mutex::new(arrived),
-            turn: Mutex::default(),
-        });
-        let mut turn = lock(&begun.turn);
-        {
-            let mut state = lock(&self.state);
-            if let Some(other) = state.occupied(self) {
-                drop(state);
-                if other.id.eq_ignore_ascii_case(&begun.id) {
-                    // Said twice: it is ready when the first is.
-                    drop(lock(&other.turn));
-                    return "ready".to_owned();
-                }
-                (self.log)(&format!("{}: refused, since {} is being played", show(&begun.id), show(&other.id)));
-                return "busy".to_owned();
-            }
-            // Contestants of old matches that don't come back are left behind, but not without end.
-            if Arc::strong_count(&self.thinking) > MAX_THINKING {
-                (self.log)(&format!("{}: refused, since old matches are still being thought about", show(&begun.id)));
-                return "busy".to_owned();
-            }
-            turn.seat = state.seat.take();
-            state.current = Some(begun.clone());
-        }
-        // Step 2. Read the rules.
-        let deadline = arrived + clocks.start - self.settings.margin(clocks.start);
-        let rules = Rules::read(&begun.id, rules);
-        let judge = Judge::new(&rules, Some(deadline));
-        let found = judge.and_then(|judge| match judge.role(role) {
-            Some(role) => Ok((judge, role)),
-            None => Err(format!("there is no role {}; there is {}", show(role), judge.roles().join(", "))),
-        });
-        let (judge, role_number) = match found {
-            Ok(found) => found,
-            Err(error) => {
-                (self.log)(&format!("{}: refused: {error}", show(&begun.id)));
-                let seat = turn.seat.take();
-                drop(turn);
-                self.free(&begun, seat);
-                return "busy".to_owned();
-            }
-        };
-        (self.log)(&format!(
-            "{}: started as {} of {} ({} rules), {} s to prepare and {} s a move",
-            show(&begun.id),
-            show(role),
-            judge.roles().len(),
-            rules.reading.program.rules.len(),
-            clocks.start.as_secs_f64(),
-            clocks.play.as_secs_f64()
-        ));
-        turn.role = role_number;
-        turn.judge = Some(judge);
-        // Step 3. Prepare.
-        let mut seat = turn.seat.take().unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
-        let order = seat.order(Order::Start { rules, role: role_number, clocks, deadline });
-        let last_moment = arrived + clocks.start - self.settings.margin(clocks.start) / 2;
-        match self.await_answer(&mut seat, order, &begun, last_moment) {
-            Some(Ok(_)) => {}
-            Some(Err(error)) => (self.log)(&format!("{}: not prepared: {error}", show(&begun.id))),
-            None => (self.log)(&format!("{}: still preparing when the time is over", show(&begun.id))),
-        }
-        turn.seat = Some(seat);
-        "ready".to_owned()
-    }
-
-    /// Waits for an answer until a moment, or until the match is cancelled.
-    fn await_answer(
-        &self,
-        seat: &mut Seat,
-        order: u64,
-        of: &Match,
-        until: Instant,
-    ) -> Option<Result<crate::contestant::Decision, String>> {
-        const OFTEN: Duration = Duration::from_millis(20);
-        loop {
-            if let Some(answer) = seat.wait(order, until.min(Instant::now() + OFTEN)) {
-                return Some(answer.said);
-            }
-            if of.cancelled.load(Ordering::SeqCst) {
-                seat.give_up();
-                return None;
-            }
-            if Instant::now() >= until {
-                return None;
-            }
-        }
-    }
-
-    fn play(&self, of: &Match, last: Option<Vec<String>>, arrived: Instant) -> String {
-        let mut turn = lock(&of.turn);
-        let turn = &mut *turn;
-        // Step 1. See whether this was said before.
-        if let Some((before, reply, when)) = &turn.said
-            && *before == last
-        {
-            let possible = match (&mut turn.judge, &last) {
-                (Some(judge), Some(joint)) => judge.allows(joint).unwrap_or(true),
-                (_, None) => false,
-                (None, _) => true,
-            };
-            if !possible || arrived <= *when {
-                (self.log)(&format!("{}: PLAY was said again", show(&of.id)));
-                return reply.clone();
-            }
-        }
-        // Step 2. Let the contestant think, and find out what is legal meanwhile.
-        let margin = self.settings.margin(of.clocks.play);
-        let deadline = arrived + of.clocks.play - margin;
-        let Some(seat) = &mut turn.seat else { return "busy".to_owned() };
-        let order = seat.order(Order::Play { last: last.clone(), deadline });
-        let mut legal = Vec::new();
-        if let Some(judge) = &mut turn.judge {
-            judge.set_deadline(Some(deadline));
-            if let Some(joint) = &last
-                && let Err(error) = judge.make(joint)
-            {
-                (self.log)(&format!("{}: can't follow: {error}", show(&of.id)));
-                turn.lost = true;
-            }
-            legal = judge.legal(turn.role).unwrap_or_default();
-        }
-        // Step 3. Say what the contestant says, if it is in time and legal.
-        let answer = self.await_answer(seat, order, of, arrived + of.clocks.play - margin / 2);
-        let form = |text: &str| term::canonical(text);
-        let (reply, why) = match answer {
-            Some(Ok(decision)) if legal.is_empty() || turn.lost => (decision.chosen, decision.why),
-            Some(Ok(decision)) => match legal.iter().find(|chosen| form(chosen) == form(&decision.chosen)) {
-                Some(chosen) => (chosen.clone(), decision.why),
-                None => (legal[0].clone(), Some(format!("instead of {}, which is illegal", show(&decision.chosen)))),
-            },
-            Some(Err(error)) => (fallback(&legal), Some(format!("instead of thinking: {}", show(&error)))),
-            None => (fallback(&legal), Some("since the time is over".to_owned())),
-        };
-        turn.n_moves += 1;
-        turn.said = Some((last, reply.clone(), Instant::now()));
-        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-        let seconds = arrived.elapsed().as_secs_f64();
-        (self.log)(&format!("{}: move {} is {reply} after {seconds:.2} s{why}", show(&of.id), turn.n_moves));
-        reply
-    }
-
-    /// Ends a match.
-    fn end(&self, id: &str, last: Option<Option<Vec<String>>>, reply: &str) -> String {
-        let Some(found) = self.find(id) else {
-            if lock(&self.state).finished.as_ref().is_some_and(|finished| finished.eq_ignore_ascii_case(id)) {
-                return reply.to_owned();
-            }
-            (self.log)(&format!("{}: it should end, but there is no such match", show(id)));
-            return "busy".to_owned();
-        };
-        found.cancelled.store(true, Ordering::SeqCst);
-        let mut turn = lock(&found.turn);
-        let mut result = String::new();
-        if let (Some(judge), Some(Some(last))) = (&mut turn.judge, &last) {
-            judge.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
-            if judge.make(last).is_ok()
-                && let Ok(goals) = judge.goals()
-                && let Some(goal) = goals[turn.role]
-            {
-                result = format!(", {goal} points");
-            }
-        }
-        let mut seat = turn.seat.take();
-        if let Some(seat) = &mut seat {
-            seat.order(Order::Stop { last: last.flatten() });
-        }
-        drop(turn);
-        (self.log)(&format!("{}: {reply}{result}", show(id)));
-        self.free(&found, seat);
-        reply.to_owned()
-    }
-
-    /// Makes room for another match.
-    fn free(&self, of: &Arc<Match>, seat: Option<Seat>) {
-        let mut state = lock(&self.state);
-        if state.current.as_ref().is_some_and(|current| Arc::ptr_eq(current, of)) {
-            state.current = None;
-            state.finished = Some(of.id.clone());
-        }
-        if seat.is_some() {
-            state.seat = seat;
-        }
-    }
-}
-
-impl State {
-    /// The match that is being played, unless nothing was heard of it for too long.
-    fn occupied(&mut self, shared: &Shared) -> Option<Arc<Match>> {
-        let current = self.current.clone()?;
-        let clocks = current.clocks;
-        let silence = lock(&current.heard).elapsed();
-        if silence > clocks.start + clocks.play + shared.settings.patience {
-            (shared.log)(&format!("{}: given up, since nothing was heard for {silence:.0?}", show(&current.id)));
-            current.cancelled.store(true, Ordering::SeqCst);
-            self.current = None;
-            return None;
-        }
-        Some(current)
-    }
-}
-
-/// What is said where nobody has chosen. Without a legal move, anything is as good.
-fn fallback(legal: &[String]) -> String {
-    legal.first().cloned().unwrap_or_else(|| "nil".to_owned())
 }
 
 /// What others sent, fit for a line of a log.
-fn show(text: &str) -> String {
+pub(super) fn show(text: &str) -> String {
     let mut shown: String = text.chars().take(60).flat_map(char::escape_default).collect();
     if text.chars().nth(60).is_some() {
         shown.push('…');

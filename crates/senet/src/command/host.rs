@@ -80,8 +80,8 @@ pub(crate) struct Host {
 struct Standing {
     player: String,
     matches: usize,
-    /// Mean points, and the 95 % interval of it.
-    mean: f64,
+    /// Mean points, and the 95 % interval of it; no mean of no matches.
+    mean: Option<f64>,
     low: f64,
     high: f64,
     wins: usize,
@@ -106,6 +106,11 @@ pub(crate) fn run(arguments: Host) -> anyhow::Result<ExitCode> {
             arguments.players.len(),
             KINDS.join(", ")
         );
+    }
+    for (number, text) in arguments.players.iter().enumerate() {
+        if !KINDS.contains(&text.as_str()) && arguments.players[..number].contains(text) {
+            bail!("{text} can't have two seats: a player plays one role at a time; start another one at another port");
+        }
     }
     let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
     let clocks = Clocks {
@@ -223,7 +228,7 @@ fn standing(name: &str, index: usize, played: &[(Vec<usize>, Record)]) -> Standi
         losses += usize::from(others.iter().any(|&other| own < other));
     }
     let interval = statistics::wilson(points.iter().sum::<f64>() / 100.0, points.len() as u64);
-    let mean = points.iter().sum::<f64>() / points.len().max(1) as f64;
+    let mean = (!points.is_empty()).then(|| points.iter().sum::<f64>() / points.len() as f64);
     Standing {
         player: name.to_owned(),
         matches: points.len(),
@@ -250,10 +255,11 @@ fn report(results: &[Standing], n_played: usize, json: bool) -> anyhow::Result<(
     )?;
     for one in results {
         let interval = format!("{:.0} to {:.0}", one.low, one.high);
+        let points = one.mean.map_or("-".to_owned(), |mean| format!("{mean:.1}"));
         writeln!(
             out,
-            "{:<24} {:>7} {:>6.1} {interval:>13} {:>5} {:>7} {:>7} {:>10.2}",
-            one.player, one.matches, one.mean, one.wins, one.losses, one.errors, one.slowest_seconds
+            "{:<24} {:>7} {points:>6} {interval:>13} {:>5} {:>7} {:>7} {:>10.2}",
+            one.player, one.matches, one.wins, one.losses, one.errors, one.slowest_seconds
         )?;
     }
     if results.iter().any(|one| one.matches < n_played) {

@@ -51,12 +51,15 @@ pub(crate) struct Settings {
     pub(crate) report: Report,
 }
 
+/// A member by its name and rank, and what makes it.
+type Further = (&'static str, Rank, fn() -> Box<dyn Member>);
+
 /// A player of any game.
 pub(crate) struct Portfolio {
     settings: Settings,
     playing: Option<Playing>,
     /// Further members of each match; for tests.
-    further: Vec<(&'static str, Rank, fn() -> Box<dyn Member>)>,
+    further: Vec<Further>,
 }
 
 impl Portfolio {
