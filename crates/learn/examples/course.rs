@@ -1,5 +1,5 @@
 //! Learns a game and lets searches with what was learned play against each other: `cargo run --release -p learn --example course
-//! -- GAME [--learn SECONDS] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
+//! -- GAME [--learn SECONDS | --generations N] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
 //! [--opening 2] [--threads 2] [--seed 1]`. With `--model` the model is kept in the file, and read from there if it exists. The
 //! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time.
 
@@ -68,6 +68,8 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
             "stages" => settings.stages = *value as usize,
             "positions" => settings.positions = *value as usize,
             "slots" => settings.patterns.as_mut().expect("patterns").slots = *value as usize,
+            "slot-ridge" => settings.teach.slot_ridge = *value,
+            "tied" => settings.patterns.as_mut().expect("patterns").tied = *value as usize,
             "instances" => settings.patterns.as_mut().expect("patterns").instances = *value as usize,
             _ => panic!("unknown setting {key}"),
         }
@@ -75,11 +77,20 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
     settings.teach.threads = options.threads;
     eprintln!("features after {:.1} s", start.elapsed().as_secs_f64());
     let mut course = Course::begin(game.clone(), &played, features, settings).expect("a course");
-    let is_over = || start.elapsed().as_secs_f64() >= options.learn;
+    if let Some(patterns) = &course.model().sight.patterns {
+        eprintln!(
+            "{} instances of {} orbits, {} slots",
+            patterns.n_instances(),
+            patterns.orbits.len(),
+            patterns.n_slots()
+        );
+    }
+    let is_over = || options.generations.is_none() && start.elapsed().as_secs_f64() >= options.learn;
     loop {
         let last = course.history().last().expect("a beginning");
         eprintln!("{:6.1} s: {} matches, losses {:.4?}", start.elapsed().as_secs_f64(), last.n_matches, last.losses);
-        if is_over() || !course.go_on(&is_over).expect("a generation") {
+        let enough = options.generations.is_some_and(|n| course.history().len() > n);
+        if enough || is_over() || !course.go_on(&is_over).expect("a generation") {
             return course;
         }
     }
@@ -207,6 +218,7 @@ fn contest(game: &Game, table: &Table, options: &Options, one: &str, other: &str
 struct Options {
     game: String,
     learn: f64,
+    generations: Option<usize>,
     model: Option<String>,
     players: Vec<String>,
     seconds: f64,
@@ -222,6 +234,7 @@ impl Options {
         let mut options = Options {
             game: String::new(),
             learn: 60.0,
+            generations: None,
             model: None,
             players: vec!["mcts".to_owned(), "uct".to_owned()],
             seconds: 0.1,
@@ -241,6 +254,7 @@ impl Options {
             let number = || value.parse::<f64>().expect("a number");
             match name {
                 "learn" => options.learn = number(),
+                "generations" => options.generations = Some(number() as usize),
                 "model" => options.model = Some(value),
                 "players" => options.players = value.split(',').map(str::to_owned).collect(),
                 "seconds" => options.seconds = number(),

@@ -286,8 +286,8 @@ pub struct Stored {
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c5";
-const MODEL: &[u8; 8] = b"senet-m4";
+const CHECKPOINT: &[u8; 8] = b"senet-c6";
+const MODEL: &[u8; 8] = b"senet-m5";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -332,7 +332,7 @@ impl Stored {
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
-            search: Search::fitting(sight.game.universe.roles.len())[0],
+            search: Search::fitting(sight)[0],
             line: model.line.clone(),
         }
     }

@@ -8,6 +8,7 @@ use search::{AlphaBeta, BestFirst, Greedy, Player, Uct, alpha_beta, best_first, 
 use crate::alone;
 use crate::model::Model;
 use crate::seat::Seat;
+use crate::sight::Sight;
 
 /// How a player looks ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -18,6 +19,8 @@ pub enum Search {
     BestFirst,
     /// Alpha-beta search, leaves judged by the model.
     AlphaBeta,
+    /// Tree search in which a new state is worth what the model says.
+    Tree,
     /// Tree search in which a new state is worth half what the model says and half what a playout comes to.
     Playouts,
     /// Tree search with playouts alone; the model is not asked.
@@ -27,11 +30,12 @@ pub enum Search {
 }
 
 impl Search {
-    /// Those that a game with so many roles can be played with, the one that mostly does best first.
-    pub fn fitting(n_roles: usize) -> &'static [Search] {
-        match n_roles {
-            1 => &[Search::Solo],
-            _ => &[Search::BestFirst, Search::AlphaBeta, Search::Playouts, Search::Plain],
+    /// Those that a game can be played with, the one that mostly does best first.
+    pub fn fitting(sight: &Sight) -> &'static [Search] {
+        match (sight.game.universe.roles.len(), sight.nature.turn_taking) {
+            (1, _) => &[Search::Solo],
+            (_, true) => &[Search::BestFirst, Search::AlphaBeta, Search::Tree, Search::Playouts, Search::Plain],
+            (_, false) => &[Search::Tree, Search::Playouts, Search::BestFirst, Search::AlphaBeta, Search::Plain],
         }
     }
 
@@ -40,6 +44,7 @@ impl Search {
         match self {
             Search::BestFirst => "best-first search",
             Search::AlphaBeta => "alpha-beta search",
+            Search::Tree => "tree search with the model",
             Search::Playouts => "tree search with playouts and the model",
             Search::Plain => "tree search with playouts alone",
             Search::Solo => "search for one role alone",
@@ -64,8 +69,13 @@ pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> 
             let player = AlphaBeta::new(model.judge(), sight.nature.clone(), settings, seed);
             Box::new(Seat::new(player, sight.clone()))
         }
-        Search::Playouts => {
-            let settings = uct::Settings { playout: 0.5, bytes: 4 * BYTES, ..uct::Settings::default() };
+        Search::Tree | Search::Playouts => {
+            let usual = uct::Settings { bytes: 4 * BYTES, ..uct::Settings::default() };
+            let settings = match search {
+                // Judging takes no longer for a few states, so there is no need to guess where many will be wanted.
+                Search::Tree => uct::Settings { width: (8, 64), share: 8, ..usual },
+                _ => uct::Settings { playout: 0.5, ..usual },
+            };
             let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
             Box::new(Seat::new(player, sight.clone()))
         }

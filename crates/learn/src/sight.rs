@@ -6,8 +6,8 @@ use features::compile::{Budget, compile};
 use features::evaluate::{bulk, incremental};
 use features::feature::Feature;
 use features::game::{Game, Views};
-use features::pattern::atoms::{self, AtomicFeature, Literal, Value};
-use features::pattern::orbit::{self, Orbit};
+use features::pattern::atoms::{self, AtomicFeature, Atoms, Literal, Value};
+use features::pattern::orbit::{self, AtomSymmetry, Orbit};
 use features::pattern::shapes;
 use features::pattern::table::{Index, Indexer, Instance};
 use machine::lanes;
@@ -93,13 +93,17 @@ impl Patterns {
 pub struct PatternSettings {
     /// Slots of a table.
     pub slots: usize,
-    /// Instances of all patterns together; those of the last orbits are left out.
+    /// Instances of patterns that know their place, all together; those of the last orbits are left out, and so are all beyond a
+    /// quarter of this where there are tied ones.
     pub instances: usize,
+    /// Instances of patterns that are the same all over the board, all together. There are such ones only on boards too large for
+    /// all of the others.
+    pub tied: usize,
 }
 
 impl Default for PatternSettings {
     fn default() -> PatternSettings {
-        PatternSettings { slots: 4_096, instances: 256 }
+        PatternSettings { slots: 4_096, instances: 256, tied: 1_024 }
     }
 }
 
@@ -175,6 +179,37 @@ impl Rows {
     }
 }
 
+/// Keeps the first orbits, as long as they have at most so many instances together.
+fn keep(orbits: &mut Vec<Orbit>, n_instances: usize) {
+    let mut n = 0;
+    orbits.retain(|orbit| {
+        let kept = n + orbit.instances.len() <= n_instances;
+        n += if kept { orbit.instances.len() } else { 0 };
+        kept
+    });
+}
+
+/// Patterns that are the same all over a board: lines, the longest that fit first, and blocks, the largest first.
+fn tied(game: &Game, atoms: &Atoms, keeping: &[AtomSymmetry], settings: &PatternSettings) -> Vec<Orbit> {
+    let mut proposed = Vec::new();
+    for layer in &atoms.layers {
+        let shapes = shapes::Settings {
+            slots: settings.slots,
+            min_line: usize::MAX,
+            straight: vec![7, 6, 5, 4, 3],
+            corners: Vec::new(),
+            blocks: vec![(3, 3), (2, 4), (2, 3), (2, 2)],
+            ..shapes::Settings::default()
+        };
+        proposed.extend(shapes::propose(&game.structure.boards[layer.board], layer, &shapes).shapes);
+    }
+    let budget = orbit::Budget { slots: settings.slots, instances: settings.tied };
+    let mut orbits = orbit::tied(&atoms.features, &proposed, keeping, &budget);
+    // The largest block and the longest lines say most.
+    orbits.sort_by_key(|orbit| std::cmp::Reverse(orbit.canonical.len()));
+    orbits
+}
+
 /// The patterns of a game's boards, over a network that has the game's fluents at these places.
 fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Patterns> {
     let found = atoms::find(game, &atoms::Settings { counts: false, ..atoms::Settings::default() });
@@ -187,12 +222,11 @@ fn propose(game: &Game, places: &[u32], settings: &PatternSettings) -> Option<Pa
     let keeping = symmetries.map_or(Vec::new(), |symmetries| orbit::keeping_roles(game, &found.features, &symmetries));
     let budget = orbit::Budget { slots: settings.slots, ..orbit::Budget::default() };
     let (mut orbits, _) = orbit::orbits(&found.features, &proposed, &keeping, &budget);
-    let mut n = 0;
-    orbits.retain(|orbit| {
-        let kept = n + orbit.instances.len() <= settings.instances;
-        n += if kept { orbit.instances.len() } else { 0 };
-        kept
-    });
+    let n_instances: usize = orbits.iter().map(|orbit| orbit.instances.len()).sum();
+    let mut tied = if n_instances > settings.instances { tied(game, &found, &keeping, settings) } else { Vec::new() };
+    keep(&mut orbits, if tied.is_empty() { settings.instances } else { settings.instances / 4 });
+    keep(&mut tied, settings.tied);
+    orbits.extend(tied);
     (0..).zip(&mut orbits).for_each(|(number, orbit)| {
         orbit.instances.iter_mut().for_each(|instance| instance.table = number);
     });

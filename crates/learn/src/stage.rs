@@ -73,9 +73,14 @@ impl Stages {
         Stages { key, cuts, control }
     }
 
-    /// How many sets of weights there are.
+    /// How many stages there are.
+    pub fn n_stages(&self) -> usize {
+        self.cuts.len() + 1
+    }
+
+    /// How many sets of weights there are: for each role that may be to move, one for each stage.
     pub fn n_sets(&self) -> usize {
-        (self.cuts.len() + 1) * self.control.len().max(1)
+        self.n_stages() * self.control.len().max(1)
     }
 
     /// The set that counts in a state.
@@ -84,7 +89,7 @@ impl Stages {
         let stage = self.cuts.partition_point(|&cut| cut < number);
         let to_move = |&(fluent, holds): &(u32, bool)| (state[fluent as usize / 64] >> (fluent % 64) & 1 == 1) == holds;
         let role = self.control.iter().position(to_move).unwrap_or(0);
-        role * (self.cuts.len() + 1) + stage
+        role * self.n_stages() + stage
     }
 
     /// The same for states that have their fluents at other places.

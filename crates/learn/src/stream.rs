@@ -3,6 +3,9 @@
 //! The step of a position is `rate * error / (sum of squares of what is seen)` for every weight, so that it changes the expected
 //! result by the same part of the error however much is seen. A weight whose corrections mostly agree takes it in full; one
 //! whose corrections cancel out takes little of it (*temporal coherence*, Beal and Smith 1999).
+//!
+//! What counts in a stage is the sum of a weight that all stages share and one of its own, both learned: the first soon knows
+//! what holds throughout, the second what is different here.
 
 use std::sync::Arc;
 
@@ -17,14 +20,22 @@ pub struct Stream {
     roles: Vec<Role>,
 }
 
-/// The weights of one role: for each set a bias, the features' and the slots', in this order.
+/// The weights of one role: for each set a bias, the features' and the slots', in this order; and then the same for each turn,
+/// shared by its stages.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 struct Role {
     n_sets: usize,
+    n_stages: usize,
     weights: Vec<f32>,
     /// All corrections of each weight added up, and their sizes added up.
     net: Vec<f32>,
     size: Vec<f32>,
+}
+
+impl Role {
+    fn n_columns(&self) -> usize {
+        self.weights.len() / (self.n_sets + self.n_sets / self.n_stages)
+    }
 }
 
 impl Stream {
@@ -46,17 +57,22 @@ impl Stream {
                 weights.extend(features.iter().zip(&scales).map(|(weight, scale)| weight * scale));
                 weights.extend_from_slice(slots);
             }
-            Role { n_sets: own.bias.len(), net: vec![0.0; weights.len()], size: vec![0.0; weights.len()], weights }
+            let (n_sets, n_stages) = (own.bias.len(), model.sight.stages.n_stages());
+            weights.resize(weights.len() / n_sets * (n_sets + n_sets / n_stages), 0.0);
+            Role { n_sets, n_stages, net: vec![0.0; weights.len()], size: vec![0.0; weights.len()], weights }
         };
         Stream { roles: model.weights.iter().map(role).collect(), scales }
     }
 
     /// Whether it has as many weights as a model.
     pub fn fits(&self, model: &Model) -> bool {
-        let n_weights =
-            |own: &Weights| own.bias.len() * (1 + self.scales.len()) + own.slots.iter().map(Vec::len).sum::<usize>();
+        let n_stages = model.sight.stages.n_stages();
+        let n_weights = |own: &Weights| {
+            let n_sets = own.bias.len();
+            (n_sets + n_sets / n_stages) * (1 + self.scales.len() + own.slots.first().map_or(0, Vec::len))
+        };
         let fits = |(role, own): (&Role, &Weights)| {
-            role.n_sets == own.bias.len()
+            (role.n_sets, role.n_stages) == (own.bias.len(), n_stages)
                 && [role.weights.len(), role.net.len(), role.size.len()] == [n_weights(own); 3]
         };
         self.scales.len() == model.sight.features.len()
@@ -72,27 +88,31 @@ impl Stream {
         let (n_instances, n_roles) = (rows.slots.len() / n_rows, targets.len() / n_rows);
         let scales = &self.scales;
         let learn_role = &|number: usize, role: &mut Role| -> f64 {
-            let n_columns = role.weights.len() / role.n_sets.max(1);
+            let n_columns = role.n_columns();
             let mut seen = vec![0.0f32; 1 + n_features];
             let mut loss = 0.0;
             for &row in order {
                 let row = row as usize;
-                let first = usize::from(rows.sets[row]) * n_columns;
+                let set = usize::from(rows.sets[row]);
+                // With one stage there is nothing to share.
+                let both = [set, role.n_sets + set / role.n_stages].map(|set| set * n_columns);
+                let both = if role.n_stages > 1 { &both[..] } else { &both[..1] };
                 // Step 1. What is seen, and what is expected.
                 seen[0] = 1.0;
                 let values = &rows.values[row * n_features..(row + 1) * n_features];
                 for ((seen, &value), scale) in seen[1..].iter_mut().zip(values).zip(scales) {
                     *seen = value as f32 / scale;
                 }
-                let weights = &role.weights[first..first + n_columns];
-                let mut sum: f32 = seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum();
                 let mut squares: f32 = seen.iter().map(|seen| seen * seen).sum();
                 let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
                 let slots =
                     || slots.iter().filter(|&&slot| slot != u32::MAX).map(|&slot| slot as usize + 1 + n_features);
-                for slot in slots() {
-                    sum += weights[slot];
-                    squares += 1.0;
+                squares = (squares + slots().count() as f32) * both.len() as f32;
+                let mut sum = 0.0;
+                for &first in both {
+                    let weights = &role.weights[first..first + n_columns];
+                    sum += seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum::<f32>();
+                    sum += slots().map(|slot| weights[slot]).sum::<f32>();
                 }
                 let target = targets[row * n_roles + number];
                 let expected = 1.0 / (1.0 + (-sum).exp());
@@ -101,21 +121,23 @@ impl Stream {
                 loss -= f64::from(target * sure.ln() + (1.0 - target) * (1.0 - sure).ln());
                 // Step 2. Corrections.
                 let step = rate * error / squares;
-                let weights = &mut role.weights[first..first + n_columns];
-                let net = &mut role.net[first..first + n_columns];
-                let size = &mut role.size[first..first + n_columns];
-                for (column, seen) in seen.iter().enumerate() {
-                    let by = error * seen;
-                    let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
-                    weights[column] += step * seen * pace;
-                    net[column] += by;
-                    size[column] += by.abs();
-                }
-                for column in slots() {
-                    let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
-                    weights[column] += step * pace;
-                    net[column] += error;
-                    size[column] += error.abs();
+                for &first in both {
+                    let weights = &mut role.weights[first..first + n_columns];
+                    let net = &mut role.net[first..first + n_columns];
+                    let size = &mut role.size[first..first + n_columns];
+                    for (column, seen) in seen.iter().enumerate() {
+                        let by = error * seen;
+                        let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
+                        weights[column] += step * seen * pace;
+                        net[column] += by;
+                        size[column] += by.abs();
+                    }
+                    for column in slots() {
+                        let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
+                        weights[column] += step * pace;
+                        net[column] += error;
+                        size[column] += error.abs();
+                    }
                 }
             }
             loss / order.len().max(1) as f64
@@ -136,7 +158,11 @@ impl Stream {
         let n_features = self.scales.len();
         let weights = |role: &Role| {
             let mut own = Weights::default();
-            for set in role.weights.chunks(role.weights.len() / role.n_sets) {
+            let n_columns = role.n_columns();
+            let (sets, shared) = role.weights.split_at(role.n_sets * n_columns);
+            for (number, set) in sets.chunks(n_columns).enumerate() {
+                let shared = &shared[number / role.n_stages * n_columns..][..n_columns];
+                let set: Vec<f32> = set.iter().zip(shared).map(|(own, shared)| own + shared).collect();
                 own.bias.push(set[0]);
                 let features = set[1..=n_features].iter().zip(&self.scales);
                 own.features.push(features.map(|(weight, scale)| weight / scale).collect());
@@ -153,8 +179,8 @@ mod tests {
     use super::*;
 
     fn stream(n_features: usize, n_slots: usize, n_sets: usize) -> Stream {
-        let n = n_sets * (1 + n_features + n_slots);
-        let role = Role { n_sets, weights: vec![0.0; n], net: vec![0.0; n], size: vec![0.0; n] };
+        let n = 2 * n_sets * (1 + n_features + n_slots);
+        let role = Role { n_sets, n_stages: 1, weights: vec![0.0; n], net: vec![0.0; n], size: vec![0.0; n] };
         Stream { scales: vec![1.0; n_features], roles: vec![role] }
     }
 
@@ -168,7 +194,8 @@ mod tests {
         assert!((loss[0] - std::f64::consts::LN_2).abs() < 1e-6);
         // Seen: 1 (bias), 2 and a slot; the squares are 1 + 4 + 1. The error is 0.5.
         let step = 0.5 * 0.5 / 6.0;
-        let expected = [0.0, 0.0, 0.0, 0.0, 0.0, step, 2.0 * step, 0.0, step, 0.0];
+        let own = [0.0, 0.0, 0.0, 0.0, 0.0, step, 2.0 * step, 0.0, step, 0.0];
+        let expected: Vec<f32> = own.into_iter().chain([0.0; 10]).collect();
         let near = |one: &[f32], other: &[f32]| one.iter().zip(other).all(|(one, other)| (one - other).abs() < 1e-6);
         assert!(near(&stream.roles[0].weights, &expected), "{:?}", stream.roles[0].weights);
         // A correction the other way: the weights now take only what their corrections have in common.

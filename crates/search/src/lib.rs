@@ -29,6 +29,7 @@ pub mod alpha_beta;
 pub mod best_first;
 pub mod equilibrium;
 mod evaluate;
+pub mod exploit;
 mod fan;
 pub mod fuzzy;
 mod greedy;

@@ -16,11 +16,11 @@ use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::statistics::{Interval, Sprt};
-use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, fuzzy, match_play, statistics};
+use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_play, statistics};
 use serde::{Deserialize, Serialize};
 
 /// Raised when players or matches change, so that kept matches are not mixed with others.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The test that ends matches against tree search early: whether the model gets 60 % of the points, or 47 %. Each is believed
 /// wrongly in at most 5 % of the cases. Up to 100 matches, 60 % is believed only of a score of at least 59.
 pub(crate) const TEST: Sprt = Sprt { p0: 0.47, p1: 0.60, alpha: 0.05, beta: 0.05 };
@@ -185,6 +185,16 @@ impl Players {
 /// Whether two roles share 100 points.
 pub(crate) fn is_shared(game: &Game) -> bool {
     game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2
+}
+
+/// The best score against random play that there can be, in per cent, both seats taken by turns; known where two roles share 100
+/// points and the game is small.
+pub(crate) fn possible_against_random(game: &Game) -> Option<f64> {
+    /// Joint moves to look at.
+    const STEPS: usize = 500_000;
+    let compiled = scalar::Compiled::new(game.circuit.network.clone());
+    let best = is_shared(game).then(|| exploit::against_random(&compiled, STEPS))??;
+    Some(100.0 * best.iter().sum::<f64>() / best.len() as f64)
 }
 
 /// Whether a comparison makes sense in a game.
@@ -473,7 +483,7 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
     /// With less than this, tree search without knowledge is better.
     const LEAST: f64 = 47.0;
     let kind = Kind::SearchUct;
-    let fitting = Search::fitting(game.universe.roles.len());
+    let fitting = Search::fitting(&model.sight);
     if !is_possible(kind, game) {
         return fitting[0];
     }

@@ -3,6 +3,10 @@
 //! A symmetry takes atoms to atoms and values to values. From a pattern, the generators lead to all of its images; where two
 //! ways lead to the same image, the pattern has a symmetry of its own, and slots of its table that this symmetry exchanges
 //! must have the same weight: they get one canonical number (Schreier's lemma says that these ways give all such symmetries).
+//!
+//! On a large board there are too many places to learn a table for each. There, shapes of the same form can be [`tied`]: they
+//! share one table with all of their images, as if the board had no edges. That is no symmetry of the game, so it is used beside
+//! tables that know their place.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +14,7 @@ use insight::symmetry::{Symmetries, Symmetry, Translation};
 use rustc_hash::FxHashMap;
 
 use crate::game::Game;
-use crate::pattern::atoms::{AtomicFeature, Literal, Value};
+use crate::pattern::atoms::{AtomicFeature, Literal, Origin, Value};
 use crate::pattern::shapes::{Kind, Shape};
 use crate::pattern::table::Instance;
 
@@ -171,18 +175,12 @@ pub fn orbits(
     let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
     let mut n_left_out = 0;
     for shape in shapes {
-        let mut key = shape.atoms.clone();
-        key.sort_unstable();
-        if known.contains(&key) {
+        if known.contains(&sorted(&shape.atoms)) {
             continue;
         }
-        match orbit(features, shape, symmetries, orbits.len() as u32, budget) {
+        match orbit(features, &[shape], symmetries, orbits.len() as u32, budget) {
             Some(orbit) => {
-                for instance in &orbit.instances {
-                    let mut key = instance.atoms.clone();
-                    key.sort_unstable();
-                    known.insert(key);
-                }
+                known.extend(orbit.instances.iter().map(|instance| sorted(&instance.atoms)));
                 orbits.push(orbit);
             }
             None => n_left_out += 1,
@@ -191,41 +189,84 @@ pub fn orbits(
     (orbits, n_left_out)
 }
 
+/// One table for each form that occurs at several places; all of its shapes and their images share it. Forms whose table or
+/// orbit would be too large are left out.
+pub fn tied(features: &[AtomicFeature], shapes: &[Shape], symmetries: &[AtomSymmetry], budget: &Budget) -> Vec<Orbit> {
+    // A form is that of one layer of a board: others may have other contents.
+    let layer = |shape: &Shape| match features[shape.atoms[0] as usize].origin {
+        Origin::Cell { board, layer, .. } => Some((board, layer)),
+        _ => None,
+    };
+    let mut forms = Vec::new();
+    let mut same: FxHashMap<_, Vec<&Shape>> = FxHashMap::default();
+    for shape in shapes.iter().filter(|shape| !shape.form.is_empty()) {
+        let form = (layer(shape), &shape.form[..]);
+        let same = same.entry(form).or_default();
+        if same.is_empty() {
+            forms.push(form);
+        }
+        same.push(shape);
+    }
+    let mut orbits: Vec<Orbit> = Vec::new();
+    let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
+    for form in forms {
+        let shapes = &same[&form];
+        if shapes.len() < 2 || known.contains(&sorted(&shapes[0].atoms)) {
+            continue;
+        }
+        if let Some(orbit) = orbit(features, shapes, symmetries, orbits.len() as u32, budget) {
+            known.extend(orbit.instances.iter().map(|instance| sorted(&instance.atoms)));
+            orbits.push(orbit);
+        }
+    }
+    orbits
+}
+
+fn sorted(atoms: &[u32]) -> Vec<u32> {
+    let mut sorted = atoms.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// The orbit of shapes that share a table, digit by digit.
 fn orbit(
     features: &[AtomicFeature],
-    shape: &Shape,
+    shapes: &[&Shape],
     symmetries: &[AtomSymmetry],
     table: u32,
     budget: &Budget,
 ) -> Option<Orbit> {
     let range = |atom: u32| features[atom as usize].range();
+    let shape = shapes[0];
     let mut size = 1usize;
     for &atom in &shape.atoms {
         size = size.checked_mul(range(atom)).filter(|&size| size <= budget.slots)?;
     }
     let identity = |&atom: &u32| (0..range(atom) as u16).collect();
-    let first = Instance { table, atoms: shape.atoms.clone(), digits: shape.atoms.iter().map(identity).collect() };
-    let mut instances = vec![first];
-    let mut places: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
-    let key = |atoms: &[u32]| {
-        let mut key = atoms.to_vec();
-        key.sort_unstable();
-        key
+    let begin = |shape: &&Shape| Instance {
+        table,
+        atoms: shape.atoms.clone(),
+        digits: shape.atoms.iter().map(identity).collect(),
     };
-    places.insert(key(&shape.atoms), 0);
+    let mut instances: Vec<Instance> = shapes.iter().map(begin).collect();
+    if instances.len() > budget.instances {
+        return None;
+    }
+    let mut places: FxHashMap<Vec<u32>, usize> =
+        instances.iter().enumerate().map(|(at, instance)| (sorted(&instance.atoms), at)).collect();
     // What the pattern's own symmetries do: for each place the place that it goes to, and digits to digits.
     let mut own: BTreeSet<Vec<(usize, Vec<u16>)>> = BTreeSet::new();
     let mut at = 0;
     while at < instances.len() {
         for symmetry in symmetries {
             let image = image(&instances[at], symmetry);
-            match places.get(&key(&image.atoms)) {
+            match places.get(&sorted(&image.atoms)) {
                 Some(&place) => {
                     own.insert(difference(&instances[place], &image));
                 }
                 None if instances.len() == budget.instances => return None,
                 None => {
-                    places.insert(key(&image.atoms), instances.len());
+                    places.insert(sorted(&image.atoms), instances.len());
                     instances.push(image);
                 }
             }
@@ -281,11 +322,7 @@ pub struct Exchange {
 /// becomes the slot of its image. `None` if some pattern has no image among the orbits.
 pub fn exchange(features: &[AtomicFeature], orbits: &[Orbit], symmetry: &AtomSymmetry) -> Option<Vec<Exchange>> {
     let mut places: FxHashMap<Vec<u32>, (usize, &Instance)> = FxHashMap::default();
-    let key = |instance: &Instance| {
-        let mut key = instance.atoms.clone();
-        key.sort_unstable();
-        key
-    };
+    let key = |instance: &Instance| sorted(&instance.atoms);
     for (number, orbit) in orbits.iter().enumerate() {
         places.extend(orbit.instances.iter().map(|instance| (key(instance), (number, instance))));
     }

@@ -46,6 +46,9 @@ pub struct Shape {
     pub kind: Kind,
     /// The atoms, in the order of the index's digits.
     pub atoms: Vec<u32>,
+    /// Where the cells lie, seen from the first: shapes of the same form are the same thing at other places of the board. Empty
+    /// where there are no coordinates.
+    pub form: Vec<i32>,
 }
 
 /// What is proposed.
@@ -133,7 +136,7 @@ pub fn given(sets: &[Vec<u32>], ranges: impl Fn(u32) -> usize, slots: usize, pro
         let atoms = key(set);
         let size = atoms.iter().try_fold(1usize, |size, &atom| size.checked_mul(ranges(atom)));
         if !atoms.is_empty() && size.is_some_and(|size| size <= slots) && known.insert(atoms.clone()) {
-            proposal.shapes.push(Shape { kind: Kind::Given, atoms });
+            proposal.shapes.push(Shape { kind: Kind::Given, atoms, form: Vec::new() });
         }
     }
 }
@@ -193,6 +196,23 @@ impl Geometry {
         self.cells.get(&place).copied()
     }
 
+    /// Where cells lie, seen from the first: steps along ordered axes, and the places themselves along others.
+    fn form(&self, cells: &[u32]) -> Vec<i32> {
+        if self.ordered.is_empty() {
+            return Vec::new();
+        }
+        let first = &self.places[cells[0] as usize];
+        let seen = |cell: &u32| {
+            let from_first = |(axis, &at): (usize, &i32)| match self.circle[axis] {
+                _ if !self.ordered.contains(&axis) => at,
+                Some(n) => (at - first[axis]).rem_euclid(n),
+                None => at - first[axis],
+            };
+            self.places[*cell as usize].iter().enumerate().map(from_first).collect::<Vec<i32>>()
+        };
+        cells.iter().flat_map(seen).collect()
+    }
+
     /// The lines in a direction.
     fn lines(&self, direction: &[i32]) -> Vec<Vec<u32>> {
         let n = self.places.len() as u32;
@@ -249,6 +269,7 @@ struct Proposer<'a> {
 impl Proposer<'_> {
     /// Proposes cells, without those that never change. Whether they fit into a table.
     fn add(&mut self, kind: Kind, cells: &[u32]) -> bool {
+        let cells: Vec<u32> = cells.iter().copied().filter(|&cell| self.layer.cells[cell as usize].is_some()).collect();
         let atoms: Vec<u32> = cells.iter().filter_map(|&cell| self.layer.cells[cell as usize]).collect();
         let fits = u32::try_from(atoms.len()).ok().and_then(|n| self.layer.range.checked_pow(n));
         if fits.is_none_or(|size| size > self.settings.slots) {
@@ -265,7 +286,7 @@ impl Proposer<'_> {
             return true;
         }
         self.known.insert(key);
-        self.proposal.shapes.push(Shape { kind, atoms });
+        self.proposal.shapes.push(Shape { kind, atoms, form: self.geometry.form(&cells) });
         true
     }
 
@@ -565,6 +586,28 @@ mod tests {
         }
     }
 
+    /// Four in a row on a board of seven by six: across, upwards, and in both slanting directions, which mirror each other.
+    #[test]
+    fn tied_shapes_share_a_table_wherever_they_lie() {
+        let game = game("connect-four");
+        let atoms = atoms::find(&game, &atoms::Settings::default());
+        let settings = Settings { straight: vec![4], min_line: usize::MAX, blocks: vec![], ..Settings::default() };
+        let layer = &atoms.layers[0];
+        let shapes = propose(&game.structure.boards[layer.board], layer, &settings).shapes;
+        let symmetries = game.symmetries(1).expect("small rules");
+        let keeping = orbit::keeping_roles(&game, &atoms.features, &symmetries);
+        let orbits = orbit::tied(&atoms.features, &shapes, &keeping, &orbit::Budget::default());
+        let fours = orbits.iter().filter(|orbit| orbit.kind == Kind::Straight(4));
+        let mut sizes: Vec<(usize, usize)> = fours.map(|orbit| (orbit.instances.len(), orbit.n_canonical)).collect();
+        sizes.sort_unstable();
+        // What lies across reads the same from both ends.
+        assert_eq!(sizes, [(21, 81), (24, 45), (24, 81)]);
+        check_images(&game, &atoms, &symmetries, &orbits);
+        let few = orbit::Budget { instances: 23, ..orbit::Budget::default() };
+        let few = orbit::tied(&atoms.features, &shapes, &keeping, &few);
+        assert!(few.iter().all(|orbit| orbit.instances.len() <= 23) && few.len() < orbits.len());
+    }
+
     #[test]
     fn lines_need_no_order_and_come_from_outside() {
         let game = game("tic-tac-toe");
@@ -635,6 +678,6 @@ mod tests {
         assert_eq!((few.shapes.len(), few.cut_short), (10, true));
         let mut proposal = Proposal::default();
         given(&[vec![3, 1], vec![1, 3], vec![0, 1, 2, 3, 4, 5]], |_| 3, 243, &mut proposal);
-        assert_eq!(proposal.shapes, [Shape { kind: Kind::Given, atoms: vec![1, 3] }]);
+        assert_eq!(proposal.shapes, [Shape { kind: Kind::Given, atoms: vec![1, 3], form: vec![] }]);
     }
 }

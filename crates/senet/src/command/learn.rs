@@ -97,9 +97,9 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// The part of the time that is left for playing against others.
-const MEASURING: f64 = 0.15;
+const MEASURING: f64 = 0.1;
 /// The part of the time in which searches are tried.
-pub(super) const CHOOSING: f64 = 0.1;
+pub(super) const CHOOSING: f64 = 0.15;
 /// How often a course is kept, at least.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -231,7 +231,7 @@ pub(super) struct Learned {
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 impl Plan {
     fn settings(&self) -> course::Settings {
@@ -292,7 +292,7 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         }
     }
     keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
-    let search = Search::fitting(pupil.game.universe.roles.len())[0];
+    let search = Search::fitting(&course.model().sight)[0];
     Ok(Learned { seconds: seconds(), course, search, origin })
 }
 

@@ -325,6 +325,7 @@ impl Climb {
             content: content_hash(&content),
             roles: game.universe.roles.len(),
             shared: measure::is_shared(game),
+            possible: measure::possible_against_random(game),
             fuzzy: measure::is_possible(Kind::OnePlyFuzzy, game),
             seconds: came.seconds,
             search: came.search.name().to_owned(),

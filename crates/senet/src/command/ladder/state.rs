@@ -34,6 +34,9 @@ pub(super) struct Learned {
     pub(super) roles: usize,
     /// Whether two roles share 100 points.
     pub(super) shared: bool,
+    /// The best score against random play that there can be, in a small game whose roles share 100 points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) possible: Option<f64>,
     /// Whether the goals have a fuzzy truth.
     pub(super) fuzzy: bool,
     /// How long learning took, and what it did.
