@@ -41,7 +41,7 @@ pub(crate) struct Opinion {
     pub(crate) why: String,
     /// The moves that are expected, its own first; moves of those who have no choice are left out.
     pub(crate) line: Vec<String>,
-    /// How often moves were tried, and what they were worth; so that opinions can be added up.
+    /// How often moves were tried, and what they were worth.
     pub(crate) tried: Vec<(String, u64, f32)>,
 }
 

@@ -98,23 +98,20 @@ pub(crate) fn plain_player(lanes: &Arc<lanes::Compiled>, n_roles: usize, seed: u
     }
 }
 
-/// Makes the rules a network, and says who can search on it. With `n_searchers` above one, the others begin with other chances.
-fn ground(program: &Program, role: usize, seed: u64, n_searchers: u64, door: &Door) -> Result<(), String> {
+/// Makes the rules a network, and lets a search take part.
+fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), String> {
     let ground = gdl::ground::ground(program, &gdl::ground::Budget::default());
     let ground = ground.map_err(|failure| format!("the rules can't be grounded: {failure}"))?;
     let network = machine::network::build(ground);
     let network = Arc::new(network.map_err(|failure| format!("the rules make no useful network: {failure}"))?);
     let (scalar, lanes) = (scalar::Compiled::new(network.clone()), lanes::Compiled::new(network.clone()));
     let roles = roles(program);
-    for number in 0..n_searchers {
-        let (network, scalar, lanes, roles) = (network.clone(), scalar.clone(), lanes.clone(), roles.clone());
-        let make = move || {
-            let (player, what) = plain_player(&lanes, roles.len(), seed.wrapping_add(number));
-            let words = Words::new(network, &roles)?;
-            Ok(Box::new(Searcher::new(scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
-        };
-        door.join(&format!("search {}", number + 1), Rank::Search, Box::new(make));
-    }
+    let make = move || {
+        let (player, what) = plain_player(&lanes, roles.len(), seed);
+        let words = Words::new(network, &roles)?;
+        Ok(Box::new(Searcher::new(scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
+    };
+    door.join("search", Rank::Search, Box::new(make));
     Ok(())
 }
 
@@ -144,7 +141,7 @@ fn by_heuristics(game: Arc<Game>, roles: Vec<String>, role: usize, seed: u64) ->
 
 /// The time that is kept back from a deadline: for searches to end, and for the answer.
 fn reserve(left: Duration) -> Duration {
-    (left / 10).clamp(Duration::from_millis(6), Duration::from_millis(150))
+    (left / 16).clamp(Duration::from_millis(8), Duration::from_millis(150))
 }
 
 impl Contestant for Portfolio {
@@ -171,8 +168,7 @@ impl Contestant for Portfolio {
         }
         // Step 2. The network, and what can be known: each on a thread of its own.
         let own = program.clone();
-        let n_searchers = if roles.len() == 1 { 1 } else { threads.max(1) as u64 };
-        playing.prepare("grounding", move |door, _| ground(&own, role, seed, n_searchers, door));
+        playing.prepare("grounding", move |door, _| ground(&own, role, seed, door));
         let (name, text) = (rules.name.clone(), rules.text.clone());
         let study = Study { name, text, program, memory, seed, threads, learn, until };
         playing.prepare("learning", move |door, is_over| {

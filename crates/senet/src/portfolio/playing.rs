@@ -278,24 +278,8 @@ impl Playing {
         // Step 2. The best of the opinions: a certain win, or that of the highest rank.
         let is_won = |opinion: &Opinion| opinion.proven && opinion.value.is_some_and(|value| value >= WON);
         let best = sound.iter().max_by_key(|opinion| (is_won(opinion), opinion.rank))?;
-        let alike: Vec<&&Opinion> = sound.iter().filter(|opinion| opinion.rank == best.rank).collect();
-        if is_won(best) || alike.len() < 2 || best.rank == Rank::Legal {
-            let line = if best.line.len() > 1 { format!("; expects {}", best.line.join(", ")) } else { String::new() };
-            return Some(Decision { chosen: best.chosen.clone(), why: Some(format!("{}{line}", best.why)) });
-        }
-        // Step 3. Several of the same rank are added up.
-        let mut sums: Vec<(&str, u64)> = Vec::new();
-        for (name, visits, _) in alike.iter().flat_map(|opinion| &opinion.tried) {
-            match sums.iter_mut().find(|(known, _)| known == name) {
-                Some((_, sum)) => *sum += visits,
-                None => sums.push((name, *visits)),
-            }
-        }
-        let chosen = sums.iter().rev().max_by_key(|(_, sum)| *sum).map_or(&*best.chosen, |(name, _)| name);
-        let speaker = alike.iter().find(|opinion| opinion.chosen == chosen).unwrap_or(&alike[0]);
-        let why =
-            format!("{}; {} searches agreed on it", speaker.why, alike.iter().filter(|o| o.chosen == chosen).count());
-        Some(Decision { chosen: chosen.to_owned(), why: Some(why) })
+        let line = if best.line.len() > 1 { format!("; expects {}", best.line.join(", ")) } else { String::new() };
+        Some(Decision { chosen: best.chosen.clone(), why: Some(format!("{}{line}", best.why)) })
     }
 }
 

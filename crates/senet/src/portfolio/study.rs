@@ -205,7 +205,7 @@ impl Lesson<'_> {
         let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
         let move_time = left.mul_f64(0.9 * threads as f64 / (MATCHES * length));
         let search = if move_time < LEAST_MOVE {
-            Search::fitting(game.universe.roles.len())[0]
+            Search::fitting(&course.model().sight)[0]
         } else {
             let move_time = move_time.min(Duration::from_millis(30));
             let contest = measure::Contest { move_time, time: left.mul_f64(0.9), threads, seed: self.seed };
