@@ -4,6 +4,7 @@
 pub mod contestant;
 mod judge;
 pub mod protocol;
+pub mod rating;
 mod recognize;
 mod record;
 pub mod referee;

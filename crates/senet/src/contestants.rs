@@ -7,14 +7,22 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use arena::protocol::http::Address;
 use arena::protocol::{MatchName, Remote};
-use arena::{Contestant, Factory, Legal, Random, Scrambled, Tree};
+use arena::{Contestant, Factory, Legal, Random, Scrambled, Store, Tree};
+
+use crate::portfolio::{self, Portfolio};
 
 /// The contestants on this machine.
-pub(crate) const KINDS: [&str; 3] = ["uct", "random", "legal"];
+pub(crate) const KINDS: [&str; 4] = ["portfolio", "uct", "random", "legal"];
 
 /// Makes contestants of a kind; each of them has a seed of its own.
 pub(crate) fn local(kind: &str, seed: u64) -> anyhow::Result<Factory> {
     let make: fn(u64) -> Box<dyn Contestant> = match kind {
+        "portfolio" => |seed| {
+            let report = Arc::new(|text: &str| eprintln!("portfolio: {text}"));
+            let (threads, memory) =
+                (std::thread::available_parallelism().map_or(1, usize::from), Store::default_path());
+            Box::new(Portfolio::new(portfolio::Settings { seed, threads, memory: memory.ok(), learn: true, report }))
+        },
         "uct" => |seed| Box::new(Tree::new(seed)),
         "random" => |seed| Box::new(Random::new(seed)),
         "legal" => |_| Box::new(Legal::new()),

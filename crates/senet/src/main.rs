@@ -1,12 +1,14 @@
 //! Senet: a general game player. Give it the rules of a game in GDL, and nothing else.
 
 mod command;
+mod contest;
 mod contestants;
 mod evidence;
 mod library;
 mod measure;
 mod memory;
 mod picture;
+mod portfolio;
 mod rules;
 mod view;
 

@@ -4,6 +4,7 @@
 //! the call returns, so a process may be killed at any moment. The file carries a version; an older one is brought up
 //! to date when it is opened, a newer one is refused.
 
+mod contests;
 mod files;
 mod models;
 mod positions;
@@ -15,6 +16,7 @@ use std::{env, fmt, fs};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
+pub use contests::{ContestEntry, PlayedMatch, PlayedSeat};
 pub use models::ModelEntry;
 pub use positions::{Kept, Key};
 

@@ -73,6 +73,34 @@ const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (game, seed, settings)
     ) WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE players (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE contests (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        key TEXT NOT NULL UNIQUE,
+        about TEXT NOT NULL,
+        begun_at INTEGER NOT NULL
+    );
+    CREATE TABLE matches (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        contest INTEGER NOT NULL REFERENCES contests (id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        game BLOB NOT NULL,
+        game_name TEXT NOT NULL,
+        moves TEXT NOT NULL,
+        played_at INTEGER NOT NULL,
+        UNIQUE (contest, name)
+    );
+    CREATE TABLE seats (
+        match INTEGER NOT NULL REFERENCES matches (id) ON DELETE CASCADE,
+        seat INTEGER NOT NULL,
+        player INTEGER NOT NULL REFERENCES players (id),
+        goal INTEGER,
+        faults INTEGER NOT NULL,
+        PRIMARY KEY (match, seat)
+    ) WITHOUT ROWID;
+    CREATE INDEX seats_by_player ON seats (player);
+",
 ];
 
 /// Refuses the database of another program, before anything is written to it.

@@ -290,3 +290,31 @@ fn features_courses_and_models_are_kept() {
     assert!(store.forget(game).expect("written"));
     assert_eq!((store.models().expect("read").len(), files(&path).len()), (0, 0));
 }
+
+#[test]
+fn matches_are_kept_once_and_go_with_their_contest() {
+    let mut store = Store::in_memory().expect("memory is enough");
+    let seat = |player: &str, goal| PlayedSeat { player: player.to_owned(), goal, faults: 1 };
+    let played = |name: &str, goal| PlayedMatch {
+        name: name.to_owned(),
+        game: 5 << 100,
+        game_name: "game".to_owned(),
+        moves: "[]".to_owned(),
+        played_at: 3,
+        seats: vec![seat("one", Some(goal)), seat("other", None)],
+    };
+    let first = store.contest("a key", "{}", 1).expect("written");
+    let second = store.contest("another", "{}", 2).expect("written");
+    assert_eq!(store.contest("a key", "changed", 9).expect("read"), first);
+    for (contest, name, goal) in [(first, "1", 100), (first, "2", 0), (first, "1", 50), (second, "1", 30)] {
+        store.keep_match(contest, &played(name, goal)).expect("written");
+    }
+    assert_eq!(store.matches(Some(first)).expect("read"), [played("1", 100), played("2", 0)]);
+    assert_eq!(store.matches(None).expect("read").len(), 3);
+    let counts: Vec<(i64, u64)> =
+        store.contests().expect("read").iter().map(|entry| (entry.id, entry.n_matches)).collect();
+    assert_eq!(counts, [(first, 2), (second, 1)]);
+    assert!(store.forget_contest(first).expect("written"));
+    assert_eq!(store.matches(None).expect("read"), [played("1", 30)]);
+    assert!(!store.forget_contest(first).expect("written"));
+}

@@ -86,6 +86,7 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write 90s, 5m or 2h");
     let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));
     let seconds = match unit.trim() {
+        "ms" => 0.001,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
@@ -581,6 +582,7 @@ mod tests {
         assert_eq!(seconds("90s"), Ok(90.0));
         assert_eq!(seconds("1.5m"), Ok(90.0));
         assert_eq!(seconds("2 h"), Ok(7200.0));
+        assert_eq!(seconds("50ms"), Ok(0.05));
         assert_eq!(seconds("7"), Ok(7.0));
         for wrong in ["", "m", "5 days", "-1s", "nan"] {
             assert!(read_duration(wrong).is_err(), "{wrong}");

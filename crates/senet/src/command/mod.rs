@@ -3,6 +3,7 @@
 mod analyze;
 mod bench;
 mod check;
+mod contest;
 mod explain;
 mod features;
 mod games;
@@ -14,12 +15,15 @@ mod measure;
 mod memory;
 mod models;
 mod perft;
+mod play;
 mod player;
+mod ratings;
 mod recognize;
 mod scramble;
 mod show;
 mod soak;
 mod trace;
+mod try_out;
 mod watch;
 
 use std::process::ExitCode;
@@ -28,6 +32,7 @@ use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Try(try_out::Try),
     Games(games::Games),
     Show(show::Show),
     Check(check::Check),
@@ -38,6 +43,10 @@ pub(crate) enum Command {
     Explain(learned::Explain),
     Models(models::Models),
     Ladder(ladder::Ladder),
+    Play(play::Play),
+    Match(contest::Match),
+    Tournament(contest::Tournament),
+    Ratings(ratings::Ratings),
     Player(player::Player),
     Host(host::Host),
     Soak(soak::Soak),
@@ -52,6 +61,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Try(arguments) => try_out::run(arguments),
         Command::Games(arguments) => games::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Check(arguments) => check::run(arguments),
@@ -62,6 +72,10 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Explain(arguments) => learned::run(arguments),
         Command::Models(arguments) => models::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Play(arguments) => play::run(arguments),
+        Command::Match(arguments) => contest::run_match(arguments),
+        Command::Tournament(arguments) => contest::run_tournament(arguments),
+        Command::Ratings(arguments) => ratings::run(arguments),
         Command::Player(arguments) => player::run(arguments),
         Command::Host(arguments) => host::run(arguments),
         Command::Soak(arguments) => soak::run(arguments),

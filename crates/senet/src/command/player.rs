@@ -37,8 +37,8 @@ pub(crate) struct Player {
     /// What it calls itself
     #[arg(long, default_value = "Senet")]
     name: String,
-    /// Who plays: `uct` (tree search), `random` or `legal` (the first legal move)
-    #[arg(long, default_value = "uct", value_name = "PLAYER")]
+    /// Who plays: `portfolio` (remembers, learns and searches), `uct` (tree search), `random` or `legal` (the first legal move)
+    #[arg(long, default_value = "portfolio", value_name = "PLAYER")]
     player: String,
     /// Seconds before the end of a clock at which it replies; by default a tenth of the clock, but 0.03 to 1
     #[arg(long, value_name = "SECONDS")]

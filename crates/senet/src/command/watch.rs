@@ -96,7 +96,7 @@ fn write_state(out: &mut impl Write, state: &str, ply: u32, moves: Option<String
 }
 
 /// The fluents that are new, and those that are gone.
-fn changes(before: &BTreeSet<String>, now: &BTreeSet<String>) -> String {
+pub(super) fn changes(before: &BTreeSet<String>, now: &BTreeSet<String>) -> String {
     let gone = before.difference(now).map(|fluent| format!("- {fluent}\n"));
     gone.chain(now.difference(before).map(|fluent| format!("+ {fluent}\n"))).collect()
 }

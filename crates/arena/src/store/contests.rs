@@ -1,0 +1,136 @@
+//! Matches that were played, in contests. A match is kept at once, as a whole, when it is over.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Store, StoreError, bytes, number};
+
+/// A contest in the memory: some matches that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContestEntry {
+    /// Its number.
+    pub id: i64,
+    /// What it is about, as JSON.
+    pub about: String,
+    /// When it was begun, in seconds since 1970.
+    pub begun_at: i64,
+    /// How many of its matches have been played.
+    pub n_matches: u64,
+}
+
+/// A match that was played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayedMatch {
+    /// What tells it from the other matches of its contest.
+    pub name: String,
+    /// The game's fingerprint.
+    pub game: u128,
+    /// The game's name.
+    pub game_name: String,
+    /// The joint moves, as JSON.
+    pub moves: String,
+    /// When it was over, in seconds since 1970.
+    pub played_at: i64,
+    /// Those who took part, in the order of the roles. In a game with one role several may have played, each alone.
+    pub seats: Vec<PlayedSeat>,
+}
+
+/// Somebody's part in a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayedSeat {
+    /// The player's name.
+    pub player: String,
+    /// The result; nothing if the match was given up, or the rules give none.
+    pub goal: Option<i64>,
+    /// How many moves were late, not legal or missing, and made by chance instead.
+    pub faults: u32,
+}
+
+impl Store {
+    /// The number of the contest with this key, which is begun if there is none. Equal keys mean equal matches.
+    pub fn contest(&mut self, key: &str, about: &str, begun_at: i64) -> Result<i64, StoreError> {
+        let transaction = self.write()?;
+        let found =
+            transaction.query_row("SELECT id FROM contests WHERE key = ?1", [key], |row| row.get(0)).optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                transaction.execute(
+                    "INSERT INTO contests (key, about, begun_at) VALUES (?1, ?2, ?3)",
+                    params![key, about, begun_at],
+                )?;
+                transaction.last_insert_rowid()
+            }
+        };
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// Keeps a match of a contest, unless one with its name is there.
+    pub fn keep_match(&mut self, contest: i64, played: &PlayedMatch) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        let PlayedMatch { name, game, game_name, moves, played_at, seats } = played;
+        let n_new = transaction.execute(
+            "INSERT OR IGNORE INTO matches (contest, name, game, game_name, moves, played_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![contest, name, bytes(*game), game_name, moves, played_at],
+        )?;
+        if n_new > 0 {
+            let id = transaction.last_insert_rowid();
+            for (seat, PlayedSeat { player, goal, faults }) in seats.iter().enumerate() {
+                transaction.execute("INSERT OR IGNORE INTO players (name) VALUES (?1)", [player])?;
+                transaction.execute(
+                    "INSERT INTO seats (match, seat, player, goal, faults)
+                     VALUES (?1, ?2, (SELECT id FROM players WHERE name = ?3), ?4, ?5)",
+                    params![id, seat as i64, player, goal, faults],
+                )?;
+            }
+        }
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The matches of a contest, or of all of them, in the order in which they were kept.
+    pub fn matches(&self, contest: Option<i64>) -> Result<Vec<PlayedMatch>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT matches.id, matches.name, matches.game, matches.game_name, matches.moves, matches.played_at,
+                    players.name, seats.goal, seats.faults
+             FROM matches JOIN seats ON seats.match = matches.id JOIN players ON players.id = seats.player
+             WHERE ?1 IS NULL OR matches.contest = ?1 ORDER BY matches.id, seats.seat",
+        )?;
+        let mut found: Vec<(i64, PlayedMatch)> = Vec::new();
+        let mut rows = statement.query([contest])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            if found.last().is_none_or(|(last, _)| *last != id) {
+                let played = PlayedMatch {
+                    name: row.get(1)?,
+                    game: number(&row.get::<_, Vec<u8>>(2)?)?,
+                    game_name: row.get(3)?,
+                    moves: row.get(4)?,
+                    played_at: row.get(5)?,
+                    seats: Vec::new(),
+                };
+                found.push((id, played));
+            }
+            let seat = PlayedSeat { player: row.get(6)?, goal: row.get(7)?, faults: row.get(8)? };
+            found.last_mut().expect("just added").1.seats.push(seat);
+        }
+        Ok(found.into_iter().map(|(_, played)| played).collect())
+    }
+
+    /// All contests, the newest last.
+    pub fn contests(&self) -> Result<Vec<ContestEntry>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, about, begun_at, (SELECT count(*) FROM matches WHERE contest = contests.id) FROM contests ORDER BY id",
+        )?;
+        let entry = |row: &rusqlite::Row| {
+            let n_matches = row.get::<_, i64>(3)?.cast_unsigned();
+            Ok(ContestEntry { id: row.get(0)?, about: row.get(1)?, begun_at: row.get(2)?, n_matches })
+        };
+        Ok(statement.query_map([], entry)?.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets a contest and its matches; whether there was one.
+    pub fn forget_contest(&mut self, id: i64) -> Result<bool, StoreError> {
+        Ok(self.connection.execute("DELETE FROM contests WHERE id = ?1", [id])? > 0)
+    }
+}

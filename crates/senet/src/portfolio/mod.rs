@@ -1,0 +1,214 @@
+//! The portfolio: a player of any game that always has a move.
+//!
+//! Several members think about each position, each in a thread of its own ([`member`]): one that follows the rules as they stand and
+//! knows a legal move at once ([`by_rules`]), a search without knowledge as soon as the rules are a network ([`searcher`]), and a
+//! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics
+//! ([`heuristics`]). The best that has answered is believed. A member that panics is left out from then on, as is one that does not
+//! come back; both are reported.
+
+pub(crate) mod by_rules;
+pub(crate) mod heuristics;
+pub(crate) mod member;
+mod playing;
+pub(crate) mod searcher;
+pub(crate) mod study;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arena::contestant::{Clocks, Contestant, Decision, Rules};
+use features::game::Game;
+use gdl::program::Term;
+use gdl::{Program, keyword};
+use learn::player::{self, Search};
+use machine::{lanes, scalar};
+use search::{Player, Solo, Uct, solo, uct};
+
+use self::by_rules::ByRules;
+use self::heuristics::Heuristics;
+use self::member::{Make, Member, Rank, plain};
+use self::playing::{Door, Playing, Report};
+use self::searcher::{Searcher, Words};
+use self::study::{Knowledge, Study};
+
+/// Bytes of a search's tree.
+const BYTES: usize = 256 << 20;
+
+/// How a portfolio plays.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) seed: u64,
+    /// The threads that work at once, about.
+    pub(crate) threads: usize,
+    /// The memory with models; without it nothing is known, and what is learned is not kept.
+    pub(crate) memory: Option<PathBuf>,
+    /// Whether it learns in the start clock.
+    pub(crate) learn: bool,
+    /// Is told what went wrong, and what was done.
+    pub(crate) report: Report,
+}
+
+/// A member by its name and rank, and what makes it.
+type Further = (&'static str, Rank, fn() -> Box<dyn Member>);
+
+/// A player of any game.
+pub(crate) struct Portfolio {
+    settings: Settings,
+    playing: Option<Playing>,
+    /// Further members of each match; for tests.
+    further: Vec<Further>,
+}
+
+impl Portfolio {
+    pub(crate) fn new(settings: Settings) -> Portfolio {
+        Portfolio { settings, playing: None, further: Vec::new() }
+    }
+}
+
+/// The roles in the order of the rules.
+pub(crate) fn roles(program: &Program) -> Vec<String> {
+    let facts = program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE && rule.body.is_empty());
+    let name = |term: &Term| match term {
+        Term::Const(name) => Some(program.symbols.name(*name).to_owned()),
+        _ => None,
+    };
+    let mut roles: Vec<String> = Vec::new();
+    for role in facts.filter_map(|fact| name(fact.head.args.first()?)) {
+        if !roles.iter().any(|known| plain(known) == plain(&role)) {
+            roles.push(role);
+        }
+    }
+    roles
+}
+
+/// A search without knowledge: tree search with playouts, or search for one role alone.
+pub(crate) fn plain_player(lanes: &Arc<lanes::Compiled>, n_roles: usize, seed: u64) -> (Box<dyn Player>, &'static str) {
+    match n_roles {
+        1 => {
+            let settings = solo::Settings { bytes: BYTES, ..solo::Settings::default() };
+            (Box::new(Solo::new(lanes, settings, seed)), "search for one role alone")
+        }
+        _ => {
+            let settings = uct::Settings { bytes: BYTES, ..uct::Settings::default() };
+            (Box::new(Uct::new(lanes.clone(), settings, seed)), "tree search with playouts")
+        }
+    }
+}
+
+/// Makes the rules a network, and lets a search take part.
+fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), String> {
+    let ground = gdl::ground::ground(program, &gdl::ground::Budget::default());
+    let ground = ground.map_err(|failure| format!("the rules can't be grounded: {failure}"))?;
+    let network = machine::network::build(ground);
+    let network = Arc::new(network.map_err(|failure| format!("the rules make no useful network: {failure}"))?);
+    let (scalar, lanes) = (scalar::Compiled::new(network.clone()), lanes::Compiled::new(network.clone()));
+    let roles = roles(program);
+    let make = move || {
+        let (player, what) = plain_player(&lanes, roles.len(), seed);
+        let words = Words::new(network, &roles)?;
+        Ok(Box::new(Searcher::new(scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
+    };
+    door.join("search", Rank::Search, Box::new(make));
+    Ok(())
+}
+
+/// A member that plays with what is known.
+fn learned(knowledge: Knowledge, roles: Vec<String>, role: usize, seed: u64) -> Make {
+    Box::new(move || {
+        let Knowledge { model, search, origin } = knowledge;
+        let network = model.sight.game.circuit.network.clone();
+        let words = Words::new(network.clone(), &roles)?;
+        let player = player::player(&model, search, seed);
+        let what = format!("{} ({origin})", search.name());
+        let searcher = Searcher::new(scalar::Compiled::new(network), words, role, player, Rank::Learned, what);
+        Ok(Box::new(searcher) as Box<dyn Member>)
+    })
+}
+
+/// A member that searches with many simple heuristics.
+fn by_heuristics(game: Arc<Game>, roles: Vec<String>, role: usize, seed: u64) -> Make {
+    Box::new(move || {
+        let network = game.circuit.network.clone();
+        let words = Words::new(network.clone(), &roles)?;
+        let player = Heuristics::new(&game, seed)?;
+        let (scalar, what) = (scalar::Compiled::new(network), "alpha-beta search with many heuristics".to_owned());
+        Ok(Box::new(Searcher::new(scalar, words, role, Box::new(player), Rank::Heuristics, what)) as Box<dyn Member>)
+    })
+}
+
+/// The time that is kept back from a deadline: for searches to end, and for the answer.
+fn reserve(left: Duration) -> Duration {
+    (left / 16).clamp(Duration::from_millis(8), Duration::from_millis(150))
+}
+
+impl Contestant for Portfolio {
+    fn name(&self) -> String {
+        "portfolio".to_owned()
+    }
+
+    fn start(&mut self, rules: &Rules, role: usize, _: Clocks, deadline: Instant) -> Result<(), String> {
+        self.playing = None;
+        let Settings { seed, threads, memory, learn, report } = self.settings.clone();
+        let program = Arc::new(rules.reading.program.clone());
+        let roles = roles(&program);
+        if role >= roles.len() {
+            return Err(format!("`{}` has {} roles, and no role {role}", rules.name, roles.len()));
+        }
+        let until = deadline - reserve(deadline.saturating_duration_since(Instant::now()));
+        let mut playing = Playing::new(roles.len(), threads, report);
+        // Step 1. Someone who can answer at once.
+        let (own, is_thorough) = (program.clone(), playing.is_thorough.clone());
+        let by_rules = move || Ok(Box::new(ByRules::new(own, role, seed, is_thorough)?) as Box<dyn Member>);
+        playing.seat("the rules", Rank::Rules, Box::new(by_rules));
+        for &(name, rank, make) in &self.further {
+            playing.seat(name, rank, Box::new(move || Ok(make())));
+        }
+        // Step 2. The network, and what can be known: each on a thread of its own.
+        let own = program.clone();
+        playing.prepare("grounding", move |door, _| ground(&own, role, seed, door));
+        let (name, text) = (rules.name.clone(), rules.text.clone());
+        let study = Study { name, text, program, memory, seed, threads, learn, until };
+        playing.prepare("learning", move |door, is_over| {
+            let found = study.go(is_over, &|text| door.note(text))?;
+            match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
+                (Some(knowledge), _) => {
+                    door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));
+                    door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, seed));
+                }
+                (None, Some(game)) if roles.len() > 1 => {
+                    door.join("heuristics", Rank::Heuristics, by_heuristics(game, roles, role, seed));
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        // Step 3. All of it as long as there is time.
+        playing.ask(until);
+        while !playing.is_prepared() && playing.hear(until) {}
+        let is_lost = playing.is_lost();
+        playing.dismiss();
+        self.playing = Some(playing);
+        if is_lost { Err("nobody can play this game".to_owned()) } else { Ok(()) }
+    }
+
+    fn play(&mut self, last: Option<&[String]>, deadline: Instant) -> Result<Decision, String> {
+        let Some(playing) = &mut self.playing else { return Err("no match has been started".to_owned()) };
+        let reserve = reserve(deadline.saturating_duration_since(Instant::now()));
+        playing.history.extend(last.map(<[String]>::to_vec));
+        playing.catch_up();
+        if Instant::now() >= deadline {
+            return Err("there was no time for an answer".to_owned());
+        }
+        playing.ask(deadline - reserve);
+        while !playing.is_answered() && playing.hear(deadline - reserve / 6) {}
+        playing.close();
+        playing.decide().ok_or_else(|| "no legal move was found in time".to_owned())
+    }
+
+    fn stop(&mut self, _: Option<&[String]>) {
+        self.playing = None;
+    }
+}

@@ -1,0 +1,216 @@
+//! What a portfolio finds out about a game before a match: whether it is known, and what it can learn in the time there is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arena::Store;
+use features::construct::{self, construct};
+use features::game::Game;
+use features::positions::{self, collect};
+use gdl::Program;
+use insight::canonical::{self, canonical};
+use learn::course::{self, Course, Stored};
+use learn::model::Model;
+use learn::player::Search;
+use serde_json::json;
+
+use crate::evidence;
+use crate::measure;
+use crate::memory;
+
+/// With less time than this nothing is learned.
+const LEAST: Duration = Duration::from_secs(4);
+/// Matches that choose a search, and the least time for a move of them.
+const MATCHES: f64 = 36.0;
+const LEAST_MOVE: Duration = Duration::from_millis(3);
+/// A model is learned further if the time for that is more than this part of what it took.
+const WORTH_WHILE: f64 = 0.25;
+
+/// A game that is studied.
+pub(crate) struct Study {
+    /// What to call it.
+    pub(crate) name: String,
+    /// The rules.
+    pub(crate) text: Arc<str>,
+    pub(crate) program: Arc<Program>,
+    /// Where models are kept; without it nothing is known, and nothing kept.
+    pub(crate) memory: Option<PathBuf>,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+    /// Whether to learn.
+    pub(crate) learn: bool,
+    /// By then it should be over.
+    pub(crate) until: Instant,
+}
+
+/// What a study comes to.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The game as models know it, if there was time to look at it.
+    pub(crate) game: Option<Arc<Game>>,
+    /// What is known.
+    pub(crate) knowledge: Option<Knowledge>,
+}
+
+/// What is known of a game.
+pub(crate) struct Knowledge {
+    pub(crate) model: Arc<Model>,
+    /// The search that the model plays best with.
+    pub(crate) search: Search,
+    /// Where it comes from, in words.
+    pub(crate) origin: String,
+}
+
+impl Study {
+    /// Looks the game up in the memory, whatever its names, and learns if there is time.
+    pub(crate) fn go(&self, stop: &(dyn Fn() -> bool + Sync), note: &dyn Fn(&str)) -> Result<Found, String> {
+        let left = || self.until.saturating_duration_since(Instant::now());
+        // Step 1. Is it known?
+        let form = canonical(&self.program, canonical::BUDGET);
+        let fingerprint = form.fingerprint.0;
+        let store =
+            self.memory.as_ref().map(|path| Store::open(path)).transpose().map_err(|error| error.to_string())?;
+        let models = store.as_ref().map(|store| store.models()).transpose().map_err(|error| error.to_string())?;
+        let is_known = models.is_some_and(|models| models.iter().any(|entry| entry.game == fingerprint));
+        let may_learn = self.learn && left() >= LEAST;
+        if (!is_known && !may_learn) || stop() {
+            return Ok(Found::default());
+        }
+        // Step 2. Its model.
+        let game = Game::new(form.respelled(&self.program), self.seed)
+            .map_err(|why| format!("it can't be grounded: {why}"))?;
+        let game = Arc::new(game);
+        let known = store.as_ref().map(|store| evidence::newest_model(store, fingerprint, &game)).transpose();
+        let known = known.map_err(|error| error.to_string())?.flatten();
+        let seconds = known.as_ref().map_or(0.0, |known| seconds(&known.entry.about));
+        let of_old = known.as_ref().map(|known| Knowledge {
+            model: known.model.clone(),
+            search: known.stored.search,
+            origin: format!("model {} of `{}`", known.entry.id, known.entry.game_name),
+        });
+        let is_alone = game.universe.roles.len() == 1;
+        let worth_while = left().as_secs_f64() > WORTH_WHILE * seconds;
+        if is_alone || !may_learn || left() < LEAST || !worth_while {
+            return Ok(Found { game: Some(game), knowledge: of_old });
+        }
+        // Step 3. More of it.
+        let lesson = Lesson { game: &game, seed: self.seed, threads: self.threads, until: self.until };
+        let Some(learned) = lesson.learn(known.map(|known| (known.model, known.stored)), stop, note)? else {
+            return Ok(Found { game: Some(game), knowledge: of_old });
+        };
+        if let Some(path) = &self.memory
+            && let Err(error) = self.keep(path, fingerprint, &learned, seconds)
+        {
+            note(&format!("what was learned can't be kept: {error}"));
+        }
+        let knowledge = Some(learned.knowledge());
+        Ok(Found { game: Some(game), knowledge })
+    }
+
+    fn keep(&self, path: &Path, fingerprint: u128, learned: &Learned, before: f64) -> anyhow::Result<()> {
+        let mut store = Store::open(path)?;
+        let met = arena::meet((*self.program).clone());
+        arena::remember(&mut store, &met, &self.name, &self.text, memory::now())?;
+        let about = json!({
+            "seed": self.seed, "version": env!("CARGO_PKG_VERSION"), "seconds": before + learned.seconds,
+            "generations": learned.course.history().len() - 1,
+            "matches": learned.course.history().last().map_or(0, |last| last.n_matches),
+            "search": learned.search, "curve": learned.course.history(), "learned": "before a match",
+        });
+        let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
+        store.keep_model(fingerprint, &about.to_string(), &bytes, memory::now())?;
+        Ok(())
+    }
+}
+
+/// How long it took to learn a model.
+fn seconds(about: &str) -> f64 {
+    serde_json::from_str::<serde_json::Value>(about).ok().and_then(|about| about["seconds"].as_f64()).unwrap_or(0.0)
+}
+
+/// Learning in a given time.
+pub(crate) struct Lesson<'a> {
+    pub(crate) game: &'a Arc<Game>,
+    pub(crate) seed: u64,
+    pub(crate) threads: usize,
+    pub(crate) until: Instant,
+}
+
+/// What came of a lesson.
+pub(crate) struct Learned {
+    pub(crate) course: Course,
+    pub(crate) search: Search,
+    pub(crate) seconds: f64,
+}
+
+impl Learned {
+    fn knowledge(&self) -> Knowledge {
+        let n = self.course.history().last().map_or(0, |last| last.n_matches);
+        let origin = format!("learned in {:.0} s from {n} matches with itself", self.seconds);
+        Knowledge { model: self.course.model().clone(), search: self.search, origin }
+    }
+}
+
+impl Lesson<'_> {
+    /// Plays and fits by turns, from nothing or from a model on. `None` if time was up before anything was learned.
+    pub(crate) fn learn(
+        &self,
+        known: Option<(Arc<Model>, Stored)>,
+        stop: &(dyn Fn() -> bool + Sync),
+        note: &dyn Fn(&str),
+    ) -> Result<Option<Learned>, String> {
+        /// The parts of the time after which positions are played, features found, and matches with itself end.
+        const PARTS: [f64; 3] = [0.2, 0.45, 0.85];
+        let begun = Instant::now();
+        let time = self.until.saturating_duration_since(begun);
+        let [played_by, built_by, learned_by] = PARTS.map(|part| begun + time.mul_f64(part));
+        let before = |end: Instant| Instant::now() < end && !stop();
+        let (game, threads) = (self.game, self.threads);
+        // Step 1. Positions; the fewer, the less time there is to look at them.
+        let n_positions = (time.as_secs_f64() * 300.0).clamp(1_000.0, 12_000.0) as usize;
+        let play = positions::Settings { seed: self.seed, positions: n_positions, ..positions::Settings::default() };
+        let played = collect(game, &play, &mut |_| before(played_by)).positions;
+        if played.is_empty() || stop() {
+            return Ok(None);
+        }
+        // Step 2. A course.
+        let settings = course::Settings { seed: self.seed, ..course::Settings::default() };
+        let settings = course::Settings {
+            play: learn::self_play::Settings { threads, ..settings.play },
+            teach: learn::teach::Settings { threads, ..settings.teach },
+            ..settings
+        };
+        let mut course = match known {
+            Some((model, stored)) => {
+                let settings = course::Settings { patterns: stored.patterns, ..settings };
+                Course::from_model(model, &played, settings)
+            }
+            None => {
+                let construct = construct::Settings { seed: self.seed, threads, ..construct::Settings::default() };
+                let set = self::construct(game, &played, &construct, &mut |_| before(built_by))?;
+                let features = set.features.into_iter().map(|selected| selected.feature).collect();
+                Course::begin(game.clone(), &played, features, settings).map_err(|why| why.to_string())?
+            }
+        };
+        let ready = begun.elapsed();
+        while before(learned_by) && course.go_on(&|| !before(learned_by)).map_err(|why| why.to_string())? {}
+        if course.history().len() < 2 || stop() {
+            note(&format!("nothing was learned: {:.0} s were gone before the first generation", ready.as_secs_f64()));
+            return Ok(None);
+        }
+        // Step 3. The search: by matches that are short enough for some of them, or the one that is mostly best.
+        let left = self.until.saturating_duration_since(Instant::now());
+        let last = course.history().last().expect("a course has a beginning");
+        let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
+        let move_time = left.mul_f64(0.9 * threads as f64 / (MATCHES * length));
+        let search = if move_time < LEAST_MOVE {
+            Search::fitting(&course.model().sight)[0]
+        } else {
+            let move_time = move_time.min(Duration::from_millis(30));
+            let contest = measure::Contest { move_time, time: left.mul_f64(0.9), threads, seed: self.seed };
+            measure::choose(game, course.model(), &contest, &mut |_| {})
+        };
+        Ok(Some(Learned { course, search, seconds: begun.elapsed().as_secs_f64() }))
+    }
+}

@@ -1,0 +1,279 @@
+use std::sync::{Mutex, PoisonError};
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::member::Opinion;
+use super::*;
+
+/// What was reported.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+    }
+}
+
+fn portfolio(memory: Option<PathBuf>) -> (Portfolio, Log) {
+    let log = Log::default();
+    let kept = log.clone();
+    let report =
+        Arc::new(move |text: &str| kept.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned()));
+    (Portfolio::new(Settings { seed: 1, threads: 2, memory, learn: true, report }), log)
+}
+
+fn game(name: &str) -> Rules {
+    let text = std::fs::read_to_string(format!("../../games/{name}/rules.kif")).expect("a game of the library");
+    Rules::read(name, &text)
+}
+
+/// The legal moves of a match, by the rules as they stand.
+struct Referee {
+    machine: machine::Reference,
+    state: <machine::Reference as machine::Machine>::State,
+}
+
+impl Referee {
+    fn new(rules: &Rules) -> Referee {
+        let mut machine =
+            machine::Reference::new(rules.program(), machine::Limits::default()).expect("it has a meaning");
+        let state = machine::Machine::initial(&mut machine).expect("it is small");
+        Referee { machine, state }
+    }
+
+    fn legal(&mut self, role: usize) -> Vec<String> {
+        use machine::Machine;
+        let mut moves = Vec::new();
+        self.machine.legal(&self.state, machine::RoleId(role as u32), &mut moves).expect("it is small");
+        moves.into_iter().map(|chosen| self.machine.move_name(chosen)).collect()
+    }
+
+    fn make(&mut self, joint: &[String]) {
+        use machine::Machine;
+        let mut chosen = Vec::new();
+        for (role, name) in joint.iter().enumerate() {
+            let mut moves = Vec::new();
+            self.machine.legal(&self.state, machine::RoleId(role as u32), &mut moves).expect("it is small");
+            chosen.extend(moves.into_iter().find(|&chosen| self.machine.move_name(chosen) == *name));
+        }
+        self.state = self.machine.next(&self.state, &chosen).expect("it is small");
+    }
+
+    fn is_over(&mut self) -> bool {
+        machine::Machine::is_terminal(&mut self.machine, &self.state).expect("it is small")
+    }
+}
+
+/// Plays a role against chance; every answer must be legal and in time. What the role gets, and the reasons of its moves.
+fn play(
+    portfolio: &mut Portfolio,
+    rules: &Rules,
+    role: usize,
+    start: u64,
+    play: u64,
+    most: usize,
+) -> (Option<i64>, Vec<String>) {
+    /// How much later than asked for a busy machine may answer.
+    const GRACE: Duration = Duration::from_millis(400);
+    let clocks = Clocks { start: Duration::from_millis(start), play: Duration::from_millis(play) };
+    let deadline = Instant::now() + clocks.start;
+    portfolio.start(rules, role, clocks, deadline).expect("it can be played");
+    assert!(Instant::now() < deadline + GRACE, "the start was late");
+    let mut referee = Referee::new(rules);
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    let (mut last, mut reasons): (Option<Vec<String>>, Vec<String>) = (None, Vec::new());
+    while !referee.is_over() && reasons.len() < most {
+        let deadline = Instant::now() + clocks.play;
+        let decision = portfolio.play(last.as_deref(), deadline).expect("there is an answer");
+        assert!(Instant::now() < deadline + GRACE, "a move was late: {:?}", decision.why);
+        assert!(referee.legal(role).contains(&decision.chosen), "{decision:?} is not legal");
+        let n_roles = roles(&rules.reading.program).len();
+        let joint: Vec<String> = (0..n_roles)
+            .map(|other| {
+                let legal = referee.legal(other);
+                if other == role { decision.chosen.clone() } else { legal[random.random_range(0..legal.len())].clone() }
+            })
+            .collect();
+        referee.make(&joint);
+        reasons.extend(decision.why);
+        last = Some(joint);
+    }
+    portfolio.stop(last.as_deref());
+    let over = referee.is_over();
+    let goals = machine::Machine::goals(&mut referee.machine, &referee.state, machine::RoleId(role as u32));
+    (over.then(|| goals.expect("it is small")[0]), reasons)
+}
+
+#[test]
+fn it_plays_games_of_every_kind() {
+    let (mut portfolio, log) = portfolio(None);
+    let (won, reasons) = play(&mut portfolio, &game("tic-tac-toe"), 0, 1_000, 150, 20);
+    assert!(won >= Some(50), "{reasons:?}");
+    assert!(reasons.iter().any(|why| why.contains("tree search")), "{reasons:?}");
+    // One role; moves at the same time; three roles.
+    assert_eq!(play(&mut portfolio, &game("hanoi"), 0, 3_000, 100, 100).0, Some(100));
+    assert!(play(&mut portfolio, &game("rock-paper-scissors"), 1, 500, 100, 100).0.is_some());
+    assert!(play(&mut portfolio, &game("three-player-tic-tac-toe"), 2, 500, 100, 100).0.is_some());
+    assert!(!log.text().contains("takes no part"), "{}", log.text());
+}
+
+#[test]
+fn it_answers_without_time_to_prepare() {
+    let (mut portfolio, _) = portfolio(None);
+    for start in [0, 50] {
+        play(&mut portfolio, &game("connect-four"), 1, start, 60, 6);
+        play(&mut portfolio, &game("peg"), 0, start, 60, 4);
+    }
+}
+
+struct Panics(u32);
+
+impl Member for Panics {
+    fn think(&mut self, _: &[Vec<String>], _: &dyn Fn() -> bool, _: &mut dyn FnMut(Opinion)) -> Result<(), String> {
+        self.0 += 1;
+        match self.0 {
+            1 => Ok(()),
+            // As a panic, but nothing is printed.
+            _ => std::panic::resume_unwind(Box::new("I have thought too much")),
+        }
+    }
+}
+
+struct Sleeps;
+
+impl Member for Sleeps {
+    fn think(&mut self, _: &[Vec<String>], _: &dyn Fn() -> bool, _: &mut dyn FnMut(Opinion)) -> Result<(), String> {
+        loop {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+struct Lies;
+
+impl Member for Lies {
+    fn think(&mut self, _: &[Vec<String>], _: &dyn Fn() -> bool, tell: &mut dyn FnMut(Opinion)) -> Result<(), String> {
+        let chosen = "(mark 7 7)".to_owned();
+        let opinion = Opinion {
+            rank: Rank::Learned,
+            chosen,
+            value: Some(1.0),
+            proven: true,
+            why: "a lie".into(),
+            line: Vec::new(),
+            tried: Vec::new(),
+        };
+        tell(opinion);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_member_that_panics_is_reported_and_left_out() {
+    let (mut portfolio, log) = portfolio(None);
+    portfolio.further.push(("the nervous one", Rank::Learned, || Box::new(Panics(0))));
+    assert!(play(&mut portfolio, &game("tic-tac-toe"), 0, 500, 150, 20).0 >= Some(50));
+    assert!(
+        log.text().contains("the nervous one takes no part any more: it panicked: I have thought"),
+        "{}",
+        log.text()
+    );
+}
+
+#[test]
+fn a_member_that_never_comes_back_is_left_behind() {
+    let (mut portfolio, log) = portfolio(None);
+    portfolio.further.push(("the sleeper", Rank::Learned, || Box::new(Sleeps)));
+    assert!(play(&mut portfolio, &game("tic-tac-toe"), 0, 500, 200, 20).0 >= Some(50));
+    assert!(log.text().contains("the sleeper was late"), "{}", log.text());
+    assert!(log.text().contains("the sleeper takes no part any more"), "{}", log.text());
+}
+
+#[test]
+fn a_move_that_is_not_legal_is_left_aside() {
+    let (mut portfolio, log) = portfolio(None);
+    portfolio.further.push(("the liar", Rank::Learned, || Box::new(Lies)));
+    let (_, reasons) = play(&mut portfolio, &game("tic-tac-toe"), 1, 500, 100, 20);
+    assert!(!reasons.iter().any(|why| why == "a lie"));
+    assert!(log.text().contains("not legal"), "{}", log.text());
+}
+
+/// One fluent with eight digits has more values than grounding lists, and each state is a single fact.
+#[test]
+fn a_game_that_cannot_be_grounded_is_played_by_its_rules() {
+    let digits = |at: usize, new: &str| {
+        (0..8).map(|place| if place == at { format!(" {new}") } else { format!(" ?x{place}") }).collect::<String>()
+    };
+    let turn = |place: usize| {
+        let (old, new) = (digits(place, "?old"), digits(place, "?new"));
+        format!(
+            "(legal me (turn {place})) (<= (next (at{new})) (does me (turn {place})) (true (at{old})) (plus ?old ?new))\n"
+        )
+    };
+    let plus: String = (0..10).map(|digit| format!("(plus {digit} {})", (digit + 1) % 10)).collect();
+    let goals: String = [(0, 0), (1, 30), (2, 60), (3, 100)]
+        .map(|(digit, goal)| format!("(<= (goal me {goal}) (true (at{})))\n", digits(0, &digit.to_string())))
+        .concat();
+    let rules = format!(
+        "(role me) (init (at 0 0 0 0 0 0 0 0)) (init (step 0)) {plus} {} {goals}
+        (<= (next (step ?m)) (true (step ?n)) (plus ?n ?m)) (<= terminal (true (step 3)))",
+        (0..8).map(turn).collect::<String>()
+    );
+    let rules = Rules::read("lock", &rules);
+    assert!(!rules.reading.has_errors(), "{:?}", rules.reading.diagnostics);
+    let (mut portfolio, _) = portfolio(None);
+    let (result, reasons) = play(&mut portfolio, &rules, 0, 300, 300, 10);
+    assert_eq!(result, Some(100), "{reasons:?}");
+    assert!(reasons.iter().all(|why| why.contains("random matches")), "{reasons:?}");
+}
+
+/// Whether a memory has a model.
+fn is_kept(memory: &Option<PathBuf>) -> bool {
+    let store = arena::Store::open(memory.as_ref().expect("there is one")).expect("it can be opened");
+    !store.models().expect("it can be read").is_empty()
+}
+
+/// A model that was learned is found again whatever the names, and used.
+#[test]
+fn a_scrambled_copy_of_a_learned_game_is_known() {
+    let folder = std::env::temp_dir().join(format!("senet-portfolio-{}", std::process::id()));
+    let rules = game("connect-3-4x4");
+    let memory = Some(folder.join("memory.db"));
+    // On a busy machine the first time may be too short.
+    let (mut first, log) = portfolio(memory.clone());
+    for start in [10_000, 20_000, 40_000] {
+        play(&mut first, &rules, 0, start, 150, 20);
+        if is_kept(&memory) {
+            break;
+        }
+    }
+    assert!(is_kept(&memory), "{}", log.text());
+    let order = insight::scramble::RoleOrder::Shuffled;
+    let scrambled = insight::scramble::scramble(&rules.reading.program, order, &mut Pcg64Mcg::seed_from_u64(5));
+    let text = scrambled.text;
+    let copy = Rules::read("copy", &text);
+    let study = Study {
+        name: "copy".to_owned(),
+        text: copy.text.clone(),
+        program: copy.program(),
+        memory: memory.clone(),
+        seed: 1,
+        threads: 2,
+        learn: false,
+        until: Instant::now(),
+    };
+    let knowledge = study.go(&|| false, &|_| {}).expect("it can be grounded").knowledge.expect("it is known");
+    assert_eq!(knowledge.origin, "model 1 of `connect-3-4x4`");
+    let (mut second, log) = portfolio(memory);
+    second.settings.learn = false;
+    let (won, reasons) = play(&mut second, &copy, 1, 20_000, 300, 20);
+    assert!(won.is_some());
+    // If search without knowledge did better with so little learning, it is right not to use the model.
+    if knowledge.search != Search::Plain {
+        assert!(log.text().contains("model 1 of `connect-3-4x4`"), "{}", log.text());
+        assert!(reasons.iter().any(|why| why.contains("model 1")), "{reasons:?}");
+    }
+    std::fs::remove_dir_all(folder).expect("it was there");
+}
