@@ -237,15 +237,17 @@ fn lost_and_abandoned_files_do_no_harm() {
 #[test]
 fn a_memory_of_an_older_version_gets_its_new_tables() {
     for (version, newer) in [
-        (1, "DROP TABLE positions; DROP TABLE courses; DROP TABLE models; "),
-        (2, "DROP TABLE courses; DROP TABLE models; "),
-        (3, ""),
+        (1, "DROP TABLE positions; DROP TABLE courses; DROP TABLE models; DROP TABLE features; "),
+        (2, "DROP TABLE courses; DROP TABLE models; DROP TABLE features; "),
+        (3, "DROP TABLE features; "),
+        (4, ""),
     ] {
         let folder = Folder::new(&format!("older-{version}"));
         let path = folder.0.join("memory.db");
         drop(Store::open(&path).expect("made"));
         let older = Connection::open(&path).expect("opened");
-        let change = format!("{newer}DROP TABLE features; PRAGMA user_version = {version}");
+        let contests = "DROP TABLE seats; DROP TABLE matches; DROP TABLE contests; DROP TABLE players; ";
+        let change = format!("{newer}{contests}PRAGMA user_version = {version}");
         older.execute_batch(&change).expect("changed");
         drop(older);
         let mut store = Store::open(&path).expect("brought up to date");
@@ -254,6 +256,7 @@ fn a_memory_of_an_older_version_gets_its_new_tables() {
         store.keep_features(key(1, 1), 1, b"c", 7).expect("written");
         store.keep_course(key(1, 1), 1, b"b", 7).expect("written");
         assert_eq!((store.kept().expect("read").len(), store.models().expect("read").len()), (1, 0));
+        store.matches(None).expect("the tables of contests are there");
     }
 }
 

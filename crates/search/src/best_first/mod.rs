@@ -93,18 +93,19 @@ impl BestFirst {
             }
         }
         let mut answer = Answer::default();
+        // However little time there is, the moves are looked at once.
+        if self.tree.nodes[0].n_children == 0 {
+            answer.nodes += self.open_some(limit.nodes.max(1));
+        }
         answer.stop = loop {
-            if self.tree.nodes[0].exact && self.tree.nodes[0].n_children > 0 {
+            if self.tree.nodes[0].exact {
                 break StopReason::Solved;
             }
-            if answer.nodes >= limit.nodes {
+            if answer.nodes >= limit.nodes || self.tree.bytes() >= self.settings.bytes {
                 break StopReason::Nodes;
             }
             if (limit.stop)() {
                 break StopReason::Stopped;
-            }
-            if self.tree.nodes[0].n_children > 0 && self.tree.bytes() >= self.settings.bytes {
-                break StopReason::Nodes;
             }
             answer.nodes += self.open_some(limit.nodes - answer.nodes);
         };

@@ -63,6 +63,14 @@ fn the_tree_is_kept() {
     assert!(visits > 10, "{visits}");
 }
 
+/// Even without time there is a move.
+#[test]
+fn there_is_always_a_move() {
+    let (mut player, state) = player("connect-four", 3);
+    let answer = player.search(&state, RoleId(0), &Limit { nodes: 0, stop: &|| true });
+    assert_eq!((answer.joint.len(), answer.stop), (2, StopReason::Nodes));
+}
+
 /// Each side can make sure of half in a game of guessing, by mixing.
 #[test]
 fn guesses_are_mixed() {
