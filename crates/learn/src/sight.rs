@@ -59,9 +59,18 @@ impl Patterns {
         *self.first.last().expect("one more than orbits") as usize
     }
 
+    /// In how many places a canonical slot may be met.
+    pub fn n_places(&self, slot: u32) -> usize {
+        self.orbits[self.orbit(slot)].instances.len()
+    }
+
+    fn orbit(&self, slot: u32) -> usize {
+        self.first.partition_point(|&first| first <= slot) - 1
+    }
+
     /// The atoms and values of a canonical slot, as its first pattern has them.
     pub fn slot(&self, slot: u32) -> Vec<(u32, Value)> {
-        let orbit = self.first.partition_point(|&first| first <= slot) - 1;
+        let orbit = self.orbit(slot);
         let (number, orbit) = (slot - self.first[orbit], &self.orbits[orbit]);
         let index = orbit.canonical.iter().position(|&canonical| canonical == number).expect("each number has a slot");
         let instance = &orbit.instances[0];

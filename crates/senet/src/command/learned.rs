@@ -187,24 +187,33 @@ fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
                 })
                 .collect();
             strongest(&mut features, top);
-            // Step 2. Slots of patterns, by how often they are met.
+            // Step 2. Slots of patterns, by how much the number of places where they are met varies.
             let mut patterns = Vec::new();
             if let Some(tables) = &sight.patterns {
-                let mut met = vec![0u32; tables.n_slots()];
+                let mut met = vec![(0.0, 0.0); tables.n_slots()];
                 for &row in &own {
                     let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
-                    slots.iter().filter(|&&slot| slot != u32::MAX).for_each(|&slot| met[slot as usize] += 1);
+                    let mut slots: Vec<u32> = slots.iter().copied().filter(|&slot| slot != u32::MAX).collect();
+                    slots.sort_unstable();
+                    for same in slots.chunk_by(u32::eq) {
+                        let (sum, squares) = &mut met[same[0] as usize];
+                        let n = same.len() as f64;
+                        (*sum, *squares) = (*sum + n, *squares + n * n);
+                    }
                 }
                 let effect = |slot: u32| {
-                    let part = f64::from(met[slot as usize]) / own.len().max(1) as f64;
-                    f64::from(weights.slots[set][slot as usize]) * (part * (1.0 - part.min(1.0))).sqrt()
+                    f64::from(weights.slots[set][slot as usize]) * deviation_of(met[slot as usize], own.len())
                 };
-                let mut order: Vec<u32> = (0..tables.n_slots() as u32).filter(|&slot| met[slot as usize] > 0).collect();
+                let mut order: Vec<u32> =
+                    (0..tables.n_slots() as u32).filter(|&slot| met[slot as usize].0 > 0.0).collect();
                 order.sort_by(|&a, &b| effect(b).abs().total_cmp(&effect(a).abs()));
                 patterns.extend(order.into_iter().take(top).map(|slot| Told {
                     effect: effect(slot),
                     weight: weights.slots[set][slot as usize],
-                    meaning: pattern(model, &tables.slot(slot)),
+                    meaning: match tables.n_places(slot) {
+                        1 => pattern(model, &tables.slot(slot)),
+                        n => format!("{}, or the like in any of {n} places", pattern(model, &tables.slot(slot))),
+                    },
                 }));
             }
             let to_move = (!sight.stages.control.is_empty()).then(|| role_name(set / n_stages));
@@ -226,7 +235,11 @@ fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
 
 /// The standard deviation of some numbers.
 fn deviation(values: impl Iterator<Item = f64>, n: usize) -> f64 {
-    let (sum, squares) = values.fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value));
+    deviation_of(values.fold((0.0, 0.0), |(sum, squares), value| (sum + value, squares + value * value)), n)
+}
+
+/// The standard deviation of numbers of which the sum and the sum of squares are known.
+fn deviation_of((sum, squares): (f64, f64), n: usize) -> f64 {
     let n = n.max(1) as f64;
     (squares / n - (sum / n).powi(2)).max(0.0).sqrt()
 }
