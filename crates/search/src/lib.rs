@@ -37,6 +37,7 @@ pub mod match_play;
 pub mod nature;
 mod player;
 mod position;
+pub mod proof;
 mod random;
 pub mod simultaneous;
 pub mod solo;
