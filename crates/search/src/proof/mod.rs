@@ -150,7 +150,10 @@ impl Solver {
     /// Finds what the role can be sure of from a state.
     pub fn solve(&mut self, state: &[u64], limit: &Limit) -> Solution {
         (self.nodes, self.max_nodes, self.stopped, self.repeated) = (0, limit.nodes, None, false);
-        let bounds = (0, self.goals.len().saturating_sub(1));
+        if self.goals.is_empty() {
+            return Solution { lower: 0, upper: 100, line: Vec::new(), nodes: 0, stop: Some(StopReason::NoGoal) };
+        }
+        let bounds = (0, self.goals.len() - 1);
         // Step 1. Repetitions count as bad; then what is shown to be within reach is so, whatever they count as.
         let (lower, mut upper) = self.narrow(state, bounds, limit);
         if self.repeated {
@@ -162,10 +165,9 @@ impl Solver {
                 self.begin_again(false);
             }
         }
-        let goal = |place: usize, default| self.goals.get(place).copied().unwrap_or(default);
         let mut solution = Solution {
-            lower: goal(lower, 0),
-            upper: goal(upper, 100),
+            lower: self.goals[lower],
+            upper: self.goals[upper],
             line: Vec::new(),
             nodes: self.nodes,
             stop: self.stopped,
