@@ -67,10 +67,23 @@ pub enum StopReason {
     Depth,
     /// Several roles have a choice at the same time.
     Simultaneous,
-    /// A match ends without a goal value for the role.
+    /// A match ends without a goal value for the role, or a role can't move.
     NoGoal,
     /// The value depends on what matches that never end are worth.
     Repetition,
+}
+
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            StopReason::Nodes => "the bound on nodes was reached",
+            StopReason::Stopped => "it was told to stop",
+            StopReason::Depth => "a match is too long",
+            StopReason::Simultaneous => "several roles choose at the same time",
+            StopReason::NoGoal => "a match ends without a goal value, or can't go on",
+            StopReason::Repetition => "matches may go on for ever",
+        })
+    }
 }
 
 /// The longest line.

@@ -19,6 +19,7 @@ mod recognize;
 mod scramble;
 mod show;
 mod soak;
+mod solve;
 mod trace;
 mod watch;
 
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     Watch(watch::Watch),
     Trace(trace::Trace),
+    Solve(solve::Solve),
     Perft(perft::Perft),
     Bench(bench::Bench),
 }
@@ -70,6 +72,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Memory(arguments) => memory::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
+        Command::Solve(arguments) => solve::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }
