@@ -8,6 +8,7 @@ use crate::player::Limit;
 /// Working memory of one ply.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
+    legal: Vec<Vec<u32>>,
     joints: Vec<Vec<u32>>,
     /// The state.
     bits: Vec<u64>,
@@ -17,17 +18,18 @@ pub(super) struct Frame {
     killer: Vec<u32>,
     /// Whether the role has the choice.
     pub(super) chooses: bool,
-    legal: Vec<Vec<u32>>,
 }
 
 /// A successor that has to be searched.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Successor {
     pub(super) joint: Vec<u32>,
     pub(super) key: u128,
     /// The fluents that change: twice the number, plus one if it becomes true.
     pub(super) flips: Vec<u32>,
+    /// What the weights of these promise.
     pub(super) score: i64,
+    /// Its proof number and its disproof number.
     pub(super) numbers: [u32; 2],
 }
 
@@ -57,19 +59,13 @@ impl Solver {
         Some(place)
     }
 
-    /// The joint moves of the current state, in a fixed order, and whether the role chooses among them. `None` if several
-    /// roles choose, or one can't move at all.
-    pub(super) fn joints(&mut self, joints: &mut Vec<Vec<u32>>) -> Option<bool> {
-        let mut frame = Frame::default();
-        let chooses = self.list(&mut frame, joints)?;
-        Some(chooses)
-    }
-
-    fn list(&mut self, frame: &mut Frame, joints: &mut Vec<Vec<u32>>) -> Option<bool> {
+    /// Lists the joint moves of the current state, in a fixed order, and says whether the role chooses among them. `None` if
+    /// several roles choose, or one can't move at all; then the search stops. `legal` is working memory.
+    pub(super) fn list(&mut self, legal: &mut Vec<Vec<u32>>, joints: &mut Vec<Vec<u32>>) -> Option<bool> {
         let n_roles = self.machine.network().roles.len();
-        frame.legal.resize_with(n_roles, Vec::new);
+        legal.resize_with(n_roles, Vec::new);
         let mut chooser = None;
-        for (role, moves) in frame.legal.iter_mut().enumerate() {
+        for (role, moves) in legal.iter_mut().enumerate() {
             moves.clear();
             self.machine.legal_moves(RoleId(role as u32), moves);
             moves.sort_unstable();
@@ -84,11 +80,11 @@ impl Solver {
             }
         }
         let varied = chooser.unwrap_or(0);
-        let n = frame.legal[varied].len();
+        let n = legal[varied].len();
         joints.resize_with(n, Vec::new);
-        for (joint, &chosen) in joints.iter_mut().zip(&frame.legal[varied]) {
+        for (joint, &chosen) in joints.iter_mut().zip(&legal[varied]) {
             joint.clear();
-            joint.extend(frame.legal.iter().map(|moves| moves[0]));
+            joint.extend(legal.iter().map(|moves| moves[0]));
             joint[varied] = chosen;
         }
         Some(chooser == Some(self.role.0 as usize))
@@ -105,7 +101,7 @@ impl Solver {
         }
         let mut frame = std::mem::take(&mut self.frames[ply]);
         let mut joints = std::mem::take(&mut frame.joints);
-        let looked = self.list(&mut frame, &mut joints).and_then(|chooses| {
+        let looked = self.list(&mut frame.legal, &mut joints).and_then(|chooses| {
             frame.chooses = chooses;
             frame.bits.clear();
             frame.bits.extend_from_slice(self.machine.bits());
@@ -130,7 +126,7 @@ impl Solver {
                 self.stopped = Some(StopReason::Nodes);
                 return None;
             }
-            if self.nodes % INTERVAL == 0 && (limit.stop)() {
+            if self.nodes.is_multiple_of(INTERVAL) && (limit.stop)() {
                 self.stopped = Some(StopReason::Stopped);
                 return None;
             }
@@ -157,13 +153,7 @@ impl Solver {
             };
             if answer.is_none() {
                 if frame.open.len() == n_open {
-                    frame.open.push(Successor {
-                        joint: Vec::new(),
-                        key: 0,
-                        flips: Vec::new(),
-                        score: 0,
-                        numbers: [0; 2],
-                    });
+                    frame.open.push(Successor::default());
                 }
                 let open = &mut frame.open[n_open];
                 n_open += 1;

@@ -231,13 +231,13 @@ impl Solver {
     fn line(&mut self, state: &[u64], value: usize, limit: &Limit) -> Vec<Vec<u32>> {
         let mut line = Vec::new();
         let mut state = state.to_vec();
-        let mut joints = Vec::new();
+        let (mut legal, mut joints) = (Vec::new(), Vec::new());
         while line.len() < MAX_PLY {
             self.machine.jump(&state);
             if self.end().is_some() {
                 break;
             }
-            let Some(chooses) = self.joints(&mut joints) else { break };
+            let Some(chooses) = self.list(&mut legal, &mut joints) else { break };
             let mut best = None;
             for joint in &joints {
                 self.machine.jump(&state);

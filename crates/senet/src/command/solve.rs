@@ -103,14 +103,11 @@ pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
     Ok(if found.stop.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What the search for one role found: a line to some result, which need not be the best there is.
+/// What the search for one role found.
 fn alone(network: &Network, answer: &search::Answer) -> Found {
     let value = (answer.values[0] * 100.0).round() as i64;
     let most = network.goals.iter().map(|goal| goal.1).max().unwrap_or(100);
-    let (lower, upper) = match (answer.proven, answer.stop) {
-        (true, _) => (value, value),
-        _ => (0, most),
-    };
+    let (lower, upper) = if answer.proven { (value, value) } else { (0, most) };
     Found {
         lower,
         upper,
