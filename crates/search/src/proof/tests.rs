@@ -300,7 +300,7 @@ proptest! {
         for method in METHODS {
             let mut solver = of_network(network.clone(), 0, method);
             let state = solver.machine.bits().to_vec();
-            let mut solution = solver.solve(&state, &Limit::nodes(1_000_000));
+            let mut solution = solver.solve(&state, &Limit::nodes(20_000));
             // The network knows only the results that can be reached.
             if let (Some(&low), Some(&high)) = (solver.goals.first(), solver.goals.last()) {
                 let (least, most) = (least.clamp(low, high), most.clamp(low, high));
@@ -311,7 +311,7 @@ proptest! {
             }
             // The same again from what is remembered.
             solution.line.clear();
-            let mut again = solver.solve(&state, &Limit::nodes(1_000_000));
+            let mut again = solver.solve(&state, &Limit::nodes(20_000));
             again.line.clear();
             prop_assert!(again.lower <= most.max(solution.lower) && again.upper >= least.min(solution.upper));
         }
