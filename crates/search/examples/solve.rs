@@ -1,7 +1,8 @@
 //! How many nodes it takes to solve a game from its start: `cargo run --release -p search --example solve -- GAME...`
 //!
 //! A game is one of the library or a file of rules; `--nodes N` bounds the search. Games with one role are solved by the search
-//! for one role, others by alpha-beta; `--moves` prints the line. With `--clock SECONDS`, games with one role are played: so many
+//! for one role, others as `--by` says: `depth-first` (as usual) or `proof-number`, with a table of `--table MIB` and with the
+//! game's symmetries unless `--plain` is given; or `alpha-beta`. `--moves` prints the line. With `--clock SECONDS`, games with one role are played: so many
 //! seconds for each move, five matches with different seeds.
 
 #![allow(clippy::print_stdout)]
@@ -13,15 +14,26 @@ use machine::lanes;
 use machine::network::Network;
 use machine::scalar::{self, Scalar};
 use search::alpha_beta::{AlphaBeta, Settings};
-use search::{Limit, Nature, Player, Solo, match_play, solo};
+use search::proof::{Keys, Method, Solver};
+use search::{Limit, Nature, Player, Solo, match_play, proof, solo};
 
 fn main() {
     let (mut nodes, mut moves, mut games) = (20_000_000u64, false, Vec::new());
-    let mut clock = None;
+    let (mut clock, mut by, mut plain, mut table) = (None, Some(Method::DepthFirst), false, 256);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match &arg[..] {
             "--nodes" => nodes = args.next().and_then(|nodes| nodes.parse().ok()).expect("a number of nodes"),
+            "--table" => table = args.next().and_then(|size| size.parse().ok()).expect("a size in MiB"),
+            "--plain" => plain = true,
+            "--by" => {
+                by = match args.next().as_deref() {
+                    Some("depth-first") => Some(Method::DepthFirst),
+                    Some("proof-number") => Some(Method::ProofNumber),
+                    Some("alpha-beta") => None,
+                    other => panic!("no such method: {other:?}"),
+                }
+            }
             "--moves" => moves = true,
             "--clock" => clock = args.next().and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs_f64),
             _ => games.push(arg),
@@ -37,12 +49,45 @@ fn main() {
             println!("{game:24} can't be grounded");
             continue;
         };
-        let network = Arc::new(machine::network::build(ground).expect("it has a network"));
+        let network = Arc::new(machine::network::build(ground.clone()).expect("it has a network"));
         let name = game.rsplit('/').next().unwrap_or(&game);
-        match clock {
-            Some(clock) if network.roles.len() == 1 => play(name, &network, clock),
+        match (clock, by) {
+            (Some(clock), _) if network.roles.len() == 1 => play(name, &network, clock),
+            (_, Some(method)) if network.roles.len() > 1 => {
+                let compiled = scalar::Compiled::new(network.clone());
+                let keys = if plain { Keys::default() } else { Keys::symmetric(&ground, &network, &compiled, 1) };
+                let settings = proof::Settings { method, bytes: table << 20 };
+                prove(
+                    name,
+                    Solver::new(Scalar::new(compiled), keys, machine::RoleId(0), &settings),
+                    &network,
+                    nodes,
+                    moves,
+                );
+            }
             _ => solve(name, &network, nodes, moves),
         }
+    }
+}
+
+fn prove(name: &str, mut solver: Solver, network: &Arc<Network>, nodes: u64, moves: bool) {
+    let state = scalar::Compiled::new(network.clone()).initial().to_vec();
+    let begin = Instant::now();
+    let solution = solver.solve(&state, &Limit::nodes(nodes));
+    let seconds = begin.elapsed().as_secs_f64();
+    let value = match solution.value() {
+        Some(value) => format!("{:.2}", value as f32 / 100.0),
+        None => format!("{}..{}", solution.lower, solution.upper),
+    };
+    println!(
+        "{name:24} {value:>6} {:>7} {:10} {:6} {seconds:8.2}  {}",
+        solution.value().is_some(),
+        solution.nodes,
+        solution.line.len(),
+        solution.stop.map_or("Solved".to_owned(), |stop| format!("{stop:?}"))
+    );
+    if moves {
+        print_line(network, &solution.line);
     }
 }
 
@@ -64,10 +109,14 @@ fn solve(name: &str, network: &Arc<Network>, nodes: u64, moves: bool) {
         answer.values[0], answer.proven, answer.nodes, answer.depth, answer.stop
     );
     if moves {
-        for joint in &answer.line {
-            let names: Vec<String> = joint.iter().map(|&chosen| network.name(network.moves[chosen as usize])).collect();
-            println!("  {}", names.join("  "));
-        }
+        print_line(network, &answer.line);
+    }
+}
+
+fn print_line(network: &Network, line: &[Vec<u32>]) {
+    for joint in line {
+        let names: Vec<String> = joint.iter().map(|&chosen| network.name(network.moves[chosen as usize])).collect();
+        println!("  {}", names.join("  "));
     }
 }
 

@@ -38,6 +38,7 @@ pub mod nature;
 mod player;
 mod position;
 pub mod principal;
+pub mod proof;
 mod random;
 pub mod simultaneous;
 pub mod solo;

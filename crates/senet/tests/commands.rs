@@ -121,3 +121,12 @@ fn scrambled_games_are_the_same_in_other_words() {
     assert!(insight::same_rules(&read(&translated.join(" ")), &original), "{translated:?}");
     assert!(!insight::same_rules(&read(&text), &original));
 }
+
+#[test]
+fn solve_proves_values() {
+    let found = stdout(&senet(&["solve", "tic-tac-toe", "--json"])).to_owned();
+    assert!(found.contains(r#""exact":true"#) && found.contains(r#""lower":50"#), "{found}");
+    let cut = senet(&["solve", "connect-four", "--nodes", "1000"]);
+    assert_eq!(cut.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&cut.stdout).contains("0 to 100; not solved"), "{cut:?}");
+}

@@ -33,6 +33,17 @@ fn tic_tac_toe_is_never_lost() {
     }
 }
 
+/// The first move that theory asks for.
+#[test]
+fn connect_four_is_opened_in_the_centre() {
+    for seed in 1..4 {
+        let mut player = uct("connect-four", seed);
+        let answer = player.choose(&start(&player), machine::RoleId(0), &Limit::nodes(20_000));
+        let network = network("connect-four");
+        assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "(drop 4)", "seed {seed}");
+    }
+}
+
 /// With enough playouts the whole game is in the tree, and its value is exact.
 #[test]
 fn tic_tac_toe_is_a_draw() {

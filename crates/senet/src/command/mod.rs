@@ -22,6 +22,7 @@ mod recognize;
 mod scramble;
 mod show;
 mod soak;
+mod solve;
 mod trace;
 mod try_out;
 mod watch;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     Watch(watch::Watch),
     Trace(trace::Trace),
+    Solve(solve::Solve),
     Perft(perft::Perft),
     Bench(bench::Bench),
 }
@@ -84,6 +86,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Memory(arguments) => memory::run(arguments),
         Command::Watch(arguments) => watch::run(arguments),
         Command::Trace(arguments) => trace::run(arguments),
+        Command::Solve(arguments) => solve::run(arguments),
         Command::Perft(arguments) => perft::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
     }

@@ -1,0 +1,145 @@
+//! `senet solve`: what a role can be sure of, proved.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{anyhow, bail};
+use clap::{Args, ValueEnum};
+use machine::RoleId;
+use machine::lanes;
+use machine::network::Network;
+use machine::scalar::{Compiled, Scalar};
+use search::proof::{self, Keys, Solver};
+use search::{Limit, Player, Solo, solo};
+
+use crate::rules;
+
+/// Solves a game from its start: what its roles can be sure of, and a line of best play
+///
+/// Works for games with one role, and for games in which the roles take turns; the value of a role is
+/// what it gets whatever the others do. Exit status 1 if the bound on nodes was reached first.
+///
+/// Examples:
+///   senet solve tic-tac-toe                   50: a draw
+///   senet solve connect-four-5x5 --nodes 5000000
+///   senet solve minichess --by proof-number --json
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Solve {
+    /// A rule file, the name of a library game, or `-` for standard input
+    rules: String,
+    /// The most states to look at
+    #[arg(long, default_value_t = 50_000_000)]
+    nodes: u64,
+    /// How games with several roles are solved
+    #[arg(long, value_enum, default_value_t = By::DepthFirst)]
+    by: By,
+    /// The size of the table of states, in MiB
+    #[arg(long, default_value_t = 256)]
+    table: usize,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How games with several roles are solved.
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    /// Line after line, each to its end
+    DepthFirst,
+    /// Where the least seems to be missing to a proof
+    ProofNumber,
+}
+
+/// What was found for the first role.
+struct Found {
+    lower: i64,
+    upper: i64,
+    line: Vec<Vec<u32>>,
+    nodes: u64,
+    /// Why there is no exact value.
+    stop: Option<String>,
+}
+
+pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
+    let rules = rules::read(&arguments.rules)?;
+    rules::accept(&rules)?;
+    let name = rules.source.name();
+    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+        .map_err(|failure| anyhow!("`{name}` can't be grounded: {failure}"))?;
+    let network = machine::network::build(ground.clone())
+        .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
+    let network = Arc::new(network);
+    let compiled = Compiled::new(network.clone());
+    let state = compiled.initial().to_vec();
+    let limit = Limit::nodes(arguments.nodes);
+    let begin = Instant::now();
+    let found = match network.roles.len() {
+        0 => bail!("`{name}` has no roles"),
+        1 => {
+            let mut solo = Solo::new(&lanes::Compiled::new(network.clone()), solo::Settings::default(), 1);
+            alone(&network, &solo.choose(&state, RoleId(0), &limit))
+        }
+        _ => {
+            let keys = Keys::symmetric(&ground, &network, &compiled, 1);
+            let method = match arguments.by {
+                By::DepthFirst => proof::Method::DepthFirst,
+                By::ProofNumber => proof::Method::ProofNumber,
+            };
+            let settings = proof::Settings { method, bytes: arguments.table << 20 };
+            let solution = Solver::new(Scalar::new(compiled), keys, RoleId(0), &settings).solve(&state, &limit);
+            Found {
+                lower: solution.lower,
+                upper: solution.upper,
+                line: solution.line,
+                nodes: solution.nodes,
+                stop: solution.stop.map(|stop| stop.to_string()),
+            }
+        }
+    };
+    print(&network, &found, begin.elapsed().as_secs_f64(), arguments.json)?;
+    Ok(if found.stop.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the search for one role found.
+fn alone(network: &Network, answer: &search::Answer) -> Found {
+    let value = (answer.values[0] * 100.0).round() as i64;
+    let most = network.goals.iter().map(|goal| goal.1).max().unwrap_or(100);
+    let (lower, upper) = if answer.proven { (value, value) } else { (0, most) };
+    Found {
+        lower,
+        upper,
+        line: answer.line.clone(),
+        nodes: answer.nodes,
+        stop: (!answer.proven).then(|| format!("{:?}", answer.stop).to_lowercase()),
+    }
+}
+
+fn print(network: &Network, found: &Found, seconds: f64, json: bool) -> anyhow::Result<()> {
+    let name = |&chosen: &u32| network.name(network.moves[chosen as usize]);
+    let line: Vec<Vec<String>> = found.line.iter().map(|joint| joint.iter().map(name).collect()).collect();
+    let mut out = std::io::stdout().lock();
+    if json {
+        let text = serde_json::json!({
+            "role": network.roles[0], "lower": found.lower, "upper": found.upper, "exact": found.stop.is_none(),
+            "nodes": found.nodes, "seconds": seconds, "stopped": found.stop, "line": line,
+        });
+        writeln!(out, "{text}")?;
+        return Ok(());
+    }
+    let role = &network.roles[0];
+    match &found.stop {
+        None => writeln!(out, "{role} gets {}", found.lower)?,
+        Some(stop) => writeln!(out, "{role} gets {} to {}; not solved: {stop}", found.lower, found.upper)?,
+    }
+    writeln!(out, "{} states looked at in {seconds:.1} s", found.nodes)?;
+    if !line.is_empty() {
+        writeln!(out, "best play:")?;
+    }
+    for (number, joint) in line.iter().enumerate() {
+        writeln!(out, "{:>4}. {}", number + 1, joint.join("  "))?;
+    }
+    Ok(())
+}
