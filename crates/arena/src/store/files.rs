@@ -68,7 +68,8 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Option<Vec<u8>>, StoreEr
 }
 
 impl Store {
-    /// Removes the files that no row names.
+    /// Removes the files that no row names. What replaced them must have been committed: else a kill right now would leave rows
+    /// whose files are gone.
     pub(super) fn sweep_files(&mut self) -> Result<(), StoreError> {
         let Some(folder) = self.folder.clone() else { return Ok(()) };
         let transaction = self.write()?;
@@ -79,7 +80,7 @@ impl Store {
 }
 
 /// Removes what no row names. The transaction has the right to write, so no other process is giving names.
-pub(super) fn sweep(transaction: &Transaction, folder: &Path) -> Result<(), StoreError> {
+fn sweep(transaction: &Transaction, folder: &Path) -> Result<(), StoreError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     let mut is_named = transaction.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM positions WHERE file = ?1) OR EXISTS (SELECT 1 FROM courses WHERE file = ?1)

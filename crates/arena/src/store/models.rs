@@ -43,8 +43,8 @@ impl Store {
             params![bytes(game), name, made_at, about],
         )?;
         let id = transaction.last_insert_rowid();
-        files::sweep(&transaction, &folder)?;
         transaction.commit()?;
+        self.sweep_files()?;
         Ok(Some(id))
     }
 

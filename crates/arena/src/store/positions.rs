@@ -110,9 +110,8 @@ impl Store {
                 kept_at
             ],
         )?;
-        files::sweep(&transaction, &folder)?;
         transaction.commit()?;
-        Ok(())
+        self.sweep_files()
     }
 
     fn content(&self, (table, _): What, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
