@@ -1,35 +1,15 @@
 //! `senet match`, `senet tournament` and `senet ratings` from outside.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod memory;
+
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A memory of one test's own, which goes when the test ends.
-struct Memory(PathBuf);
+use memory::Memory;
 
 impl Memory {
-    fn new(name: &str) -> Memory {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("contest-{name}-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("made");
-        Memory(folder)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
-        command.args(arguments).env("SENET_STORE", self.0.join("memory.db")).stdin(Stdio::null());
-        command
-    }
-
-    /// What the program prints.
-    fn senet(&self, arguments: &[&str]) -> String {
-        let output = self.command(arguments).output().expect("the program starts");
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("output is UTF-8")
-    }
-
     fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.senet(&[arguments, &["--json"]].concat())).expect("JSON")
     }
@@ -39,12 +19,6 @@ impl Memory {
         let output = self.command(arguments).output().expect("the program starts");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         String::from_utf8(output.stderr).expect("output is UTF-8")
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

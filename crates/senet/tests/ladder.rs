@@ -1,31 +1,23 @@
 //! `senet ladder` from outside: a short one, one that is killed, and its page.
 
-use std::path::{Path, PathBuf};
+mod memory;
+
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A memory of one test's own, which goes when the test ends.
-struct Memory(PathBuf);
+use memory::Memory;
 
 impl Memory {
-    fn new(name: &str) -> Memory {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ladder-{name}-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("made");
-        Memory(folder)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
-        command.arg("ladder").args(arguments).env("SENET_STORE", self.0.join("memory.db")).stdin(Stdio::null());
-        command
+    fn begin(&self, arguments: &[&str]) -> Command {
+        self.command(&[&["ladder"], arguments].concat())
     }
 
     /// What a ladder prints to standard output and to standard error.
     fn ladder(&self, arguments: &[&str]) -> (String, String) {
-        let output = self.command(arguments).output().expect("the program starts");
+        let output = self.begin(arguments).output().expect("the program starts");
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
         assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
         (text(&output.stdout), text(&output.stderr))
@@ -39,12 +31,6 @@ impl Memory {
     fn records(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.state()).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -76,7 +62,7 @@ fn a_ladder_is_climbed_and_told() {
     assert_eq!(learned["games"][0]["cells"].as_array().map(Vec::len), Some(0));
     assert_eq!(memory.records().len(), 2);
     let file = page.to_str().expect("plain").to_owned();
-    let output = memory.command(&parts(&["--json"])).args(["--out", &file]).output().expect("the program starts");
+    let output = memory.begin(&parts(&["--json"])).args(["--out", &file]).output().expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(told["games"][0]["learned"], learned["games"][0]["learned"], "it is not learned again");
@@ -109,7 +95,7 @@ fn a_killed_ladder_goes_on() {
         ["tic-tac-toe", "--generations", "1", "--matches", "40", "--search-matches", "40", "--move-time", "0.01"];
     for wanted in [1, 30, 95] {
         let mut child =
-            memory.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+            memory.begin(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         let start = Instant::now();
         while memory.records().len() < wanted {
             assert!(start.elapsed() < Duration::from_secs(300), "it does not go on: {}", memory.records().len());
@@ -146,7 +132,7 @@ fn mistakes_are_told() {
         (&["no-such-game"], "no-such-game"),
         (&["tic-tac-toe", "--time", "soon"], "write 90s, 5m or 2h"),
     ] {
-        let output = memory.command(arguments).output().expect("the program starts");
+        let output = memory.begin(arguments).output().expect("the program starts");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && error.contains(expected), "{arguments:?}: {error}");
     }

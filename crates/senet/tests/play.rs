@@ -1,24 +1,16 @@
 //! `senet play` and `senet try` from outside, by what is typed.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod memory;
 
-/// A memory of one test's own, which goes when the test ends.
-struct Memory(PathBuf);
+use std::io::Write;
+use std::process::Stdio;
+
+use memory::Memory;
 
 impl Memory {
-    fn new(name: &str) -> Memory {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("play-{name}-{}", std::process::id()));
-        _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("made");
-        Memory(folder)
-    }
-
     /// What the program prints if these lines are typed, and its exit status.
-    fn senet(&self, arguments: &[&str], lines: &[&str]) -> (String, Option<i32>) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
-        command.args(arguments).env("SENET_STORE", self.0.join("memory.db"));
+    fn typed(&self, arguments: &[&str], lines: &[&str]) -> (String, Option<i32>) {
+        let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut program = command.spawn().expect("the program starts");
         let typed = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
@@ -30,15 +22,9 @@ impl Memory {
     }
 
     fn play(&self, game: &str, more: &[&str], lines: &[&str]) -> String {
-        let (told, status) = self.senet(&[&["play", game, "--nodes", "300"], more].concat(), lines);
+        let (told, status) = self.typed(&[&["play", game, "--nodes", "300"], more].concat(), lines);
         assert_eq!(status, Some(0), "{told}");
         told
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -91,7 +77,7 @@ fn a_match_ends_and_another_seat_is_taken() {
         watched.contains("Crosses plays") && watched.contains("Noughts plays") && watched.contains("is over"),
         "{watched}"
     );
-    let (told, status) = memory.senet(&["play", "tic-tac-toe", "--seat", "green"], &[]);
+    let (told, status) = memory.typed(&["play", "tic-tac-toe", "--seat", "green"], &[]);
     assert!(status == Some(2) && told.contains("the roles are"), "{told}");
 }
 
@@ -100,7 +86,7 @@ fn a_match_ends_and_another_seat_is_taken() {
 fn any_game_can_be_played() {
     let memory = Memory::new("any");
     let file = memory.0.join("copy.kif");
-    let (scrambled, _) = memory.senet(&["scramble", "tic-tac-toe"], &[]);
+    let (scrambled, _) = memory.typed(&["scramble", "tic-tac-toe"], &[]);
     std::fs::write(&file, scrambled).expect("written");
     let told = memory.play(file.to_str().expect("UTF-8"), &[], &["moves", "1", "quit"]);
     assert!(told.contains("\n+ (") && told.contains("\n- (") && told.contains(" plays ("), "{told}");
@@ -114,7 +100,7 @@ fn any_game_can_be_played() {
 #[test]
 fn a_game_is_tried_and_the_model_explains_itself() {
     let memory = Memory::new("try");
-    let (told, status) = memory.senet(&["try", "connect-3-3x3", "--time", "12s"], &[]);
+    let (told, status) = memory.typed(&["try", "connect-3-3x3", "--time", "12s"], &[]);
     assert_eq!(status, Some(0), "{told}");
     assert!(told.contains("kept as model 1") && told.contains("to move"), "{told}");
     assert!(told.contains("`senet play connect-3-3x3` plays with you."), "{told}");

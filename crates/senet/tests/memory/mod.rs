@@ -1,0 +1,41 @@
+//! A memory of one test's own, for tests of the program from outside.
+
+// Each test file is a program of its own and uses a part of this.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The folder of a memory, which goes when the test ends.
+pub(crate) struct Memory(pub(crate) PathBuf);
+
+impl Memory {
+    /// A memory that is empty, for the test of this name.
+    pub(crate) fn new(name: &str) -> Memory {
+        let folder = format!("{}-{name}-{}", env!("CARGO_CRATE_NAME"), std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+        _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("made");
+        Memory(folder)
+    }
+
+    /// The program with this memory, reading nothing.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
+        command.args(arguments).env("SENET_STORE", self.0.join("memory.db")).stdin(Stdio::null());
+        command
+    }
+
+    /// What the program prints.
+    pub(crate) fn senet(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().expect("the program starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("output is UTF-8")
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
