@@ -1,6 +1,7 @@
 //! Players against each other: `cargo run --release -p search --example versus -- GAME [--players uct,alpha-beta,greedy-fuzzy,random]
 //! [--seconds 0.1] [--nodes N] [--steps N] [--games 50] [--opening 2] [--seed 1]`. Each pair plays all seats; with more than two roles, one player has one
-//! seat and the other all others.
+//! seat and the other all others. `bfss-20`, `bfds-20` and `rbfms-20` open the principal leaf with a span of 20, judging by the
+//! goals' fuzzy truth.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -10,11 +11,14 @@ use std::time::{Duration, Instant};
 use insight::{sample, structure, universe};
 use machine::lanes;
 use machine::scalar::{self, Scalar};
-use rand::{RngExt, SeedableRng};
-use search::match_play::{Work, play};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use search::match_play::{Work, opening, play};
 use search::nature::Nature;
+use search::principal::recursive::Recursive;
+use search::principal::{self, Tie};
 use search::statistics::wilson;
-use search::{AlphaBeta, Fuzzy, Greedy, Limit, Player, Random, Uct, alpha_beta, fuzzy, uct};
+use search::{AlphaBeta, Fuzzy, Greedy, Limit, Player, Principal, Random, Uct, alpha_beta, fuzzy, uct};
 
 struct Game {
     lanes: Arc<lanes::Compiled>,
@@ -30,7 +34,7 @@ fn main() {
     let (universe, circuit) =
         universe::survey(&program, &gdl::ground::Budget::default()).expect("the game has a network");
     let lanes = lanes::Compiled::new(circuit.network.clone());
-    let fuzzy = options.players.iter().any(|name| name.contains("fuzzy")).then(|| {
+    let fuzzy = options.players.iter().any(|name| name.contains("fuzzy") || name.contains("bf")).then(|| {
         let samples = sample::play(&universe, &circuit, &sample::Budget::default(), 1);
         let structure = structure::find(&universe, Some(&circuit), &samples, &insight::prove::Budget::default());
         let ground = circuit.ground.clone().expect("the game is not too large");
@@ -84,7 +88,8 @@ fn contest(game: &Game, options: &mut Options, one: usize, other: usize, works: 
     for number in 0..options.games {
         let seat = number % n_roles;
         // Both seats of a pair of matches begin in the same way.
-        let opening = opening(&mut machine, options.opening, options.seed * 1_000 + (number / n_roles) as u64);
+        let mut random = Pcg64Mcg::seed_from_u64(options.seed * 1_000 + (number / n_roles) as u64);
+        let opening = opening(&mut machine, options.opening, &mut random);
         let of = |role: usize| if role == seat { one } else { other };
         let mut seats: Vec<&mut dyn Player> = Vec::new();
         for (index, player) in players.iter_mut().enumerate() {
@@ -154,6 +159,15 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
             let settings = alpha_beta::Settings { unstable: Some(0.05), ..settings };
             Box::new(AlphaBeta::new(position(), nature, settings, seed))
         }
+        name if name.starts_with("bfss-") || name.starts_with("bfds-") || name.starts_with("rbfms-") => {
+            let (kind, span) = name.split_once('-').expect("it has one");
+            let span = span.parse().expect("a number of states to open");
+            let tie = if kind == "bfds" { Tie::Deep } else { Tie::Shallow };
+            match kind {
+                "rbfms" => Box::new(Recursive::new(position(), span)),
+                _ => Box::new(Principal::new(position(), principal::Settings { tie, span, ..Default::default() })),
+            }
+        }
         name => {
             let mut settings = uct::Settings::default();
             for part in name.split('-').skip(1) {
@@ -172,34 +186,6 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
     }
 }
 
-/// Some random moves to begin with, such that the match is not over.
-fn opening(machine: &mut Scalar, n: usize, seed: u64) -> Vec<Vec<u32>> {
-    let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(seed);
-    let compiled = machine.compiled().clone();
-    for _ in 0..100 {
-        machine.jump(compiled.initial());
-        let mut moves = Vec::new();
-        for _ in 0..n {
-            let roles = 0..machine.network().roles.len() as u32;
-            let joint: Option<Vec<u32>> = roles
-                .map(|role| {
-                    let mut legal = Vec::new();
-                    machine.legal_moves(machine::RoleId(role), &mut legal);
-                    legal.sort_unstable();
-                    (!legal.is_empty()).then(|| legal[random.random_range(0..legal.len())])
-                })
-                .collect();
-            let Some(joint) = joint else { break };
-            machine.make(&joint);
-            moves.push(joint);
-        }
-        if !machine.terminal() {
-            return moves;
-        }
-    }
-    Vec::new()
-}
-
 struct Options {
     game: String,
     players: Vec<String>,
@@ -207,7 +193,7 @@ struct Options {
     nodes: u64,
     steps: u64,
     games: usize,
-    opening: usize,
+    opening: u32,
     seed: u64,
 }
 

@@ -57,7 +57,8 @@ impl<P: Position> Recursive<P> {
         self.n_opened > self.span || self.n_nodes >= limit.nodes || (limit.stop)()
     }
 
-    /// Explores the current state while its value is within the bounds. Its children as they are then, the best first.
+    /// Explores the current state while its value is within the bounds. Its children as they are then, the best first; none if
+    /// somebody can't move.
     fn explore(&mut self, (low, high): (f32, f32), limit: &Limit) -> Vec<Child> {
         self.n_opened += 1;
         #[cfg(test)]
@@ -76,6 +77,9 @@ impl<P: Position> Recursive<P> {
         }
         self.n_nodes += children.len() as u64;
         self.depth = self.depth.max(self.path.len() as u32 + 1);
+        if children.is_empty() {
+            return children;
+        }
         // Step 2. The best child, until the value is out of bounds. Of equal ones the first stays first.
         loop {
             children.sort_by(|one, other| (sign * other.value).total_cmp(&(sign * one.value)));
@@ -95,8 +99,10 @@ impl<P: Position> Recursive<P> {
             let below = self.explore(bounds, limit);
             self.path.pop();
             self.position.unmake();
-            children[0].value = below[0].value;
-            children[0].closed = below[0].closed;
+            match below.first() {
+                Some(best) => (children[0].value, children[0].closed) = (best.value, best.closed),
+                None => children[0].closed = true,
+            }
         }
     }
 }
