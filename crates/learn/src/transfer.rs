@@ -478,13 +478,14 @@ impl Moved {
         }
         /// Larger tables than this are not taken over.
         const MOST: usize = 1 << 16;
-        // Step 3. The source's slots, by pattern and index. Without edges in mind, they serve where nothing else does.
+        // Step 3. The source's slots, by pattern and index, those of tied tables apart. Without edges in mind, they serve where
+        // nothing else does.
         let range = |key: &Key| {
             let of_layer = |atom: &u32| layer(new, *atom) == Some(key.0);
             (0..new.atoms.len() as u32).find(of_layer).map_or(1, |atom| new.atoms[atom as usize].range())
         };
         let value = |atom: u32| layer(old, atom).and_then(|layer| layers.get(&layer)).map(|layer| &layer.1[..]);
-        let mut found: FxHashMap<Key, Vec<Vec<u32>>> = FxHashMap::default();
+        let mut found: FxHashMap<(bool, Key), Vec<Vec<u32>>> = FxHashMap::default();
         for (orbit, first) in old.orbits.iter().zip(&old.first) {
             for instance in &orbit.instances {
                 let Some(values) = instance.atoms.iter().map(|&atom| value(atom)).collect::<Option<Vec<_>>>() else {
@@ -496,7 +497,7 @@ impl Moved {
                     let Some(size) = range.checked_pow(order.len() as u32).filter(|&size| size <= MOST) else {
                         continue;
                     };
-                    let table = found.entry(key).or_insert_with(|| vec![Vec::new(); size]);
+                    let table = found.entry((orbit.is_tied, key)).or_insert_with(|| vec![Vec::new(); size]);
                     let indices = indices(old, instance, &order, &values, range);
                     for (index, &canonical) in indices.iter().zip(&orbit.canonical) {
                         if let Some(from) = index.and_then(|index| table.get_mut(index)) {
@@ -506,15 +507,23 @@ impl Moved {
                 }
             }
         }
-        // Step 4. What each of the target's slots finds there.
+        // Step 4. What each of the target's slots finds there. What the source says of all places goes to tables for all places,
+        // where the target has such; and a place is nothing to those.
         let mut slots: Vec<Vec<u32>> = vec![Vec::new(); new.n_slots()];
+        let has_tied = new.orbits.iter().any(|orbit| orbit.is_tied);
         for (orbit, first) in new.orbits.iter().zip(&new.first) {
             let instance = &orbit.instances[0];
-            let find = |with_edges: bool| {
+            let find = |&(of_tied, with_edges): &(bool, bool)| {
                 let (key, order) = new_places.key(&instance.atoms, with_edges)?;
-                Some((found.get(&key)?, order, range(&key)))
+                let range = range(&key);
+                Some((found.get(&(of_tied, key))?, order, range))
             };
-            let Some((table, order, range)) = find(true).or_else(|| find(false)) else { continue };
+            let sources: &[(bool, bool)] = match (orbit.is_tied, has_tied) {
+                (true, _) => &[(true, false), (false, false)],
+                (false, true) => &[(false, true), (false, false)],
+                (false, false) => &[(false, true), (false, false), (true, false)],
+            };
+            let Some((table, order, range)) = sources.iter().find_map(find) else { continue };
             let identity: Vec<Option<usize>> = (0..range).map(Some).collect();
             let values = vec![&identity[..]; instance.atoms.len()];
             let indices = indices(new, instance, &order, &values, range);

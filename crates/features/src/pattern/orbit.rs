@@ -139,6 +139,8 @@ pub struct Orbit {
     pub canonical: Vec<u32>,
     /// How many canonical numbers there are.
     pub n_canonical: usize,
+    /// Whether shapes share the table that no symmetry takes to each other.
+    pub is_tied: bool,
 }
 
 impl Orbit {
@@ -306,7 +308,8 @@ fn orbit(
             instance.digits.clear();
         }
     }
-    Some(Orbit { kind: shape.kind, instances, canonical, n_canonical: n_canonical as usize })
+    let is_tied = shapes.len() > 1;
+    Some(Orbit { kind: shape.kind, instances, canonical, n_canonical: n_canonical as usize, is_tied })
 }
 
 /// What a symmetry does to the weights of an orbit.
