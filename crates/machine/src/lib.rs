@@ -5,6 +5,7 @@ pub mod network;
 mod perft;
 mod playout;
 mod reference;
+pub mod relax;
 pub mod scalar;
 pub mod verify;
 

@@ -113,8 +113,12 @@ impl Lanes {
 
     /// Puts the lanes into these states, at most 512, given one bit for each fluent. In the lanes beyond them no fluent holds.
     pub fn load_all(&mut self, states: &[&[u64]]) {
+        self.load_first(self.compiled.network.fluents.len(), states);
+    }
+
+    /// The same for the first fluents only; the others stay as they are.
+    pub fn load_first(&mut self, n_fluents: usize, states: &[&[u64]]) {
         self.visited = None;
-        let n_fluents = self.compiled.network.fluents.len();
         transpose::spread(states, &mut self.values[1..1 + n_fluents]);
     }
 
@@ -192,6 +196,18 @@ impl Lanes {
         self.visited = None;
         self.peek();
         self.values[1..1 + self.next.len()].copy_from_slice(&self.next);
+    }
+
+    /// The same; returns the lanes in which a fluent holds then that did not hold before.
+    pub fn grow(&mut self) -> Vector {
+        self.visited = None;
+        self.peek();
+        let mut grown = Vector::ZERO;
+        for (value, &next) in self.values[1..].iter_mut().zip(&self.next) {
+            grown = grown | (next & !*value);
+            *value = next;
+        }
+        grown
     }
 
     /// The states that follow from each state by its joint move, 512 at a time.

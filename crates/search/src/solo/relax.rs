@@ -1,15 +1,14 @@
-//! What could come about if nothing that once held, or once did not hold, were ever lost.
+//! How far away the best goal is in the relaxed game ([`machine::relax`]), where all legal moves are made at once and nothing is
+//! ever lost.
 //!
-//! Each fluent becomes two: that it may hold, and that it may not hold. Both only grow, layer by layer, by all legal moves at
-//! once; this is the relaxation by which planners measure distances (Bonet and Geffner 2001, *Planning as Heuristic Search*), with
-//! fluents that must not hold treated like those that must. Where the best goal does not come about in the last layer, it can't be
-//! reached; else the layers say how far away it is. The relaxed game is a network like any other and runs on the lane machine,
-//! 512 states at once.
+//! Where the best goal does not come about in the last layer, it can't be reached; else the layers say how far away it is. What
+//! follows is worked out move by move, so that what needs two different moves at once does not count.
 
 use std::sync::Arc;
 
 use machine::lanes::{Adder, Compiled, LANES, Lanes, Vector};
 use machine::network::{Gate, Network, Wire};
+use machine::relax::{Builder, Twin, flip};
 use rustc_hash::FxHashMap;
 
 use super::expand::parts;
@@ -48,22 +47,21 @@ impl Relaxed {
             _ => Vec::new(),
         };
         let holds: Vec<Wire> = goals.iter().map(|&goal| twins.may(goal)).collect();
-        let any = twins.relaxed.any_of(&holds);
+        let any = twins.relaxed.any_of(holds);
         let terminal = twins.may(network.terminal);
-        let reached = twins.relaxed.all_of(&[any, terminal]);
+        let reached = twins.relaxed.all_of(vec![any, terminal]);
         let mut formulas: Vec<Wire> = goal_parts.into_iter().map(|part| twins.may(part).inverted()).collect();
         formulas.push(reached.inverted());
         for fluent in 0..network.fluents.len() {
             let next = network.next[fluent];
             for (own, wire) in [(fluent, next), (64 * n_words + fluent, next.inverted())] {
                 let may = twins.may_by_moves(network, wire);
-                twins.relaxed.next[own] = twins.relaxed.any_of(&[Wire::of(1 + own as u32), may]);
+                let held = twins.relaxed.fluent(own);
+                let next = twins.relaxed.any_of([held, may]);
+                twins.relaxed.set_next(own, next);
             }
         }
-        let mut relaxed = twins.relaxed;
-        relaxed.terminal = reached;
-        relaxed.formulas = formulas;
-        sweep(&mut relaxed);
+        let (relaxed, _) = twins.relaxed.finish(reached, formulas, 2 * 64 * n_words);
         let terms = relaxed.formulas.iter().map(|&wire| (wire, 1)).collect();
         let compiled = Compiled::new(Arc::new(relaxed));
         Some(Relaxed { adder: Adder::new(&compiled, &[terms]), lanes: Lanes::new(compiled) })
@@ -88,12 +86,7 @@ impl Relaxed {
             self.lanes.add_up(&self.adder, states.len(), &mut sums);
             open.lanes().for_each(|lane| distances[lane].sum += sums[lane]);
             open = open & !self.lanes.lanes_where(self.lanes.network().terminal);
-            let next = self.lanes.peek().to_vec();
-            let mut changed = Vector::ZERO;
-            for (fluent, &next) in (0..).zip(&next) {
-                changed = changed | (next & !self.lanes.fluent(fluent));
-                self.lanes.set_fluent(fluent, next);
-            }
+            let changed = self.lanes.grow();
             (open & !changed).lanes().for_each(|lane| distances[lane].dead = true);
             open = open & changed;
             if open.is_zero() {
@@ -104,45 +97,12 @@ impl Relaxed {
     }
 }
 
-/// Removes the gates that nothing depends on.
-fn sweep(network: &mut Network) {
-    let n_fluents = network.fluents.len();
-    let mut needed = vec![false; network.gates.len()];
-    needed[..=n_fluents].fill(true);
-    network.outputs().for_each(|wire| needed[wire.gate() as usize] = true);
-    for gate in (0..network.gates.len()).rev() {
-        if let (true, Gate::And(inputs)) = (needed[gate], &network.gates[gate]) {
-            inputs.iter().for_each(|wire| needed[wire.gate() as usize] = true);
-        }
-    }
-    let mut places = vec![0; network.gates.len()];
-    let kept = (0..network.gates.len()).filter(|&gate| needed[gate]);
-    (0..).zip(kept).for_each(|(place, gate)| places[gate] = place);
-    let moved = |wire: Wire| Wire::of(places[wire.gate() as usize]).invert_if(wire.is_inverted());
-    let gates = std::mem::take(&mut network.gates);
-    network.gates = gates
-        .into_iter()
-        .zip(&needed)
-        .filter(|(_, needed)| **needed)
-        .map(|(gate, _)| match gate {
-            Gate::And(inputs) => Gate::And(inputs.iter().map(|&wire| moved(wire)).collect()),
-            other => other,
-        })
-        .collect();
-    let wires = network.next.iter_mut().chain(&mut network.formulas).chain([&mut network.terminal]);
-    wires.for_each(|wire| *wire = moved(*wire));
-}
-
 /// The relaxed network as it grows, with what stands in it for each gate.
 struct Twins {
-    relaxed: Network,
-    known: FxHashMap<Box<[Wire]>, Wire>,
+    relaxed: Builder,
     /// For each gate of the game.
     of: Vec<Cases>,
 }
-
-/// That a gate may be true, and that it may be false.
-type Twin = [Wire; 2];
 
 /// What stands for a gate, by the move that is made.
 #[derive(Clone, Debug)]
@@ -162,30 +122,7 @@ impl Cases {
 impl Twins {
     /// Fluents come first: that each may hold, then from the next word on that each may not.
     fn new(network: &Network, n_words: usize) -> Twins {
-        let n = 2 * 64 * n_words;
-        let mut gates = vec![Gate::False];
-        gates.extend((0..n as u32).map(Gate::Fluent));
-        let name = network.fluents.first().copied();
-        let relaxed = Network {
-            gates,
-            blocks: Vec::new(),
-            fluents: name.into_iter().cycle().take(n).collect(),
-            constant_fluents: Vec::new(),
-            equal_fluents: Vec::new(),
-            initial: vec![false; n],
-            next: vec![Wire::FALSE; n],
-            roles: network.roles.clone(),
-            moves: Vec::new(),
-            moves_of: std::iter::once(0..0).collect(),
-            legal: Vec::new(),
-            goals: Vec::new(),
-            terminal: Wire::FALSE,
-            formulas: Vec::new(),
-            views: Vec::new(),
-            symbols: network.symbols.clone(),
-            terms: network.terms.clone(),
-        };
-        Twins { relaxed, known: FxHashMap::default(), of: Vec::with_capacity(network.gates.len()) }
+        Twins { relaxed: Builder::new(network, 2 * 64 * n_words), of: Vec::with_capacity(network.gates.len()) }
     }
 
     /// Finds what stands for each gate; `None` if that is too much.
@@ -230,14 +167,17 @@ impl Twins {
         // What always holds says nothing.
         usual.retain(|(_, twin)| *twin != [Wire::TRUE, Wire::FALSE]);
         // Step 2. Each case.
-        let mut cases = Cases { usual: self.join(usual.iter().map(|&(_, twin)| twin).collect()), at: Vec::new() };
+        let mut cases = Cases {
+            usual: self.relaxed.join(&usual.iter().map(|&(_, twin)| twin).collect::<Vec<_>>()),
+            at: Vec::new(),
+        };
         for some in at.chunk_by(|one, other| one.0 == other.0) {
             let chosen = some[0].0;
             let matters = |wire: Wire| some.binary_search(&(chosen, wire)).is_ok();
             let rest = usual.iter().filter(|(wire, _)| !matters(*wire)).map(|&(_, twin)| twin);
             let own = some.iter().map(|&(_, wire)| flip(self.of[wire.gate() as usize].get(chosen), wire));
-            let twins = own.chain(rest).collect();
-            cases.at.push((chosen, self.join(twins)));
+            let twins: Vec<Twin> = own.chain(rest).collect();
+            cases.at.push((chosen, self.relaxed.join(&twins)));
         }
         // Step 3. The most frequent case is the usual one.
         let mut counts: FxHashMap<Twin, usize> = FxHashMap::default();
@@ -250,24 +190,6 @@ impl Twins {
         }
         cases.at.retain(|case| case.1 != most);
         cases
-    }
-
-    fn join(&mut self, twins: Vec<Twin>) -> Twin {
-        let hold: Vec<Wire> = twins.iter().map(|twin| twin[0]).collect();
-        let fail: Vec<Wire> = twins.iter().map(|twin| twin[1].inverted()).collect();
-        [self.all_of(hold), self.all_of(fail).inverted()]
-    }
-
-    /// A gate that is true where all of the wires are, made once.
-    fn all_of(&mut self, mut wires: Vec<Wire>) -> Wire {
-        wires.sort_unstable();
-        wires.dedup();
-        if let Some(&known) = self.known.get(&wires[..]) {
-            return known;
-        }
-        let wire = self.relaxed.all_of(&wires);
-        self.known.insert(wires.into(), wire);
-        wire
     }
 
     /// That a wire that depends on no move may be true.
@@ -289,17 +211,12 @@ impl Twins {
             if alike.len() <= MAX_ALIKE {
                 let barred = alike.iter().map(|&(_, chosen)| self.may(network.legal[chosen as usize]).inverted());
                 let barred = barred.collect();
-                way.push(self.all_of(barred).inverted());
+                way.push(self.relaxed.all_of(barred).inverted());
             }
-            ways.push(self.all_of(way).inverted());
+            ways.push(self.relaxed.all_of(way).inverted());
         }
-        self.all_of(ways).inverted()
+        self.relaxed.all_of(ways).inverted()
     }
-}
-
-/// The twin of a wire, given that of its gate.
-fn flip(twin: Twin, wire: Wire) -> Twin {
-    if wire.is_inverted() { [twin[1], twin[0]] } else { twin }
 }
 
 #[cfg(test)]
