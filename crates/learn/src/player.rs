@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::lanes;
-use search::{AlphaBeta, BestFirst, Greedy, Player, Uct, alpha_beta, best_first, uct};
+use search::{AlphaBeta, BestFirst, OnePly, Player, Uct, alpha_beta, best_first, uct};
 
 use crate::alone;
 use crate::model::Model;
@@ -30,13 +30,18 @@ pub enum Search {
 }
 
 impl Search {
-    /// Those that a game can be played with, the one that mostly does best first.
-    pub fn fitting(sight: &Sight) -> &'static [Search] {
-        match (sight.game.universe.roles.len(), sight.nature.turn_taking) {
-            (1, _) => &[Search::Solo],
-            (_, true) => &[Search::BestFirst, Search::AlphaBeta, Search::Tree, Search::Playouts, Search::Plain],
-            (_, false) => &[Search::Tree, Search::Playouts, Search::BestFirst, Search::AlphaBeta, Search::Plain],
+    /// Those that a game can be played with, the one that mostly does best first. Ways are measured for many states at once, which
+    /// is nothing for alpha-beta search.
+    pub fn fitting(sight: &Sight) -> Vec<Search> {
+        let mut all = match (sight.game.universe.roles.len(), sight.nature.turn_taking) {
+            (1, _) => vec![Search::Solo],
+            (_, true) => vec![Search::BestFirst, Search::AlphaBeta, Search::Tree, Search::Playouts, Search::Plain],
+            (_, false) => vec![Search::Tree, Search::Playouts, Search::BestFirst, Search::AlphaBeta, Search::Plain],
+        };
+        if sight.ways.is_some() {
+            all.retain(|&search| search != Search::AlphaBeta);
         }
+        all
     }
 
     /// In words.
@@ -89,5 +94,6 @@ pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> 
 
 /// A player that looks one move ahead.
 pub fn one_ply(model: &Arc<Model>, seed: u64) -> Box<dyn Player> {
-    Box::new(Seat::new(Greedy::new(model.judge(), seed), model.sight.clone()))
+    let player = OnePly::new(model.sight.lanes.clone(), Box::new(model.opinion()), seed);
+    Box::new(Seat::new(player, model.sight.clone()))
 }

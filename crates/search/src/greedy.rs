@@ -32,13 +32,17 @@ impl<P: Position> Greedy<P> {
     }
 }
 
-/// What a role has in the current state: its result where the match is over, else what the position promises, which is always
-/// less than the best result and more than the worst.
+/// What is promised, always less than the best result and more than the worst.
+pub(crate) fn likely(promised: f32) -> f32 {
+    promised.clamp(0.001, 0.999)
+}
+
+/// What a role has in the current state: its result where the match is over, else what the position promises.
 pub(crate) fn worth<P: Position>(position: &mut P, role: RoleId) -> f32 {
     if position.machine().terminal() {
         return position.goal(role).map_or(0.5, |goal| goal as f32 / 100.0);
     }
-    position.estimate(role).clamp(0.001, 0.999)
+    likely(position.estimate(role))
 }
 
 impl<P: Position> Player for Greedy<P> {
@@ -51,44 +55,53 @@ impl<P: Position> Player for Greedy<P> {
             return answer;
         }
         let replies = replies(&legal, own, &mut self.random);
-        let mut reports: Vec<MoveReport> = Vec::new();
-        let (mut best, mut n_best) = (f32::NEG_INFINITY, 0u32);
+        let mut worths = Vec::new();
         for &chosen in &legal[own] {
             let mut sum = 0.0;
             for reply in &replies {
                 let mut joint = reply.clone();
                 joint[own] = chosen;
                 sum += self.worth(role, &joint);
-                answer.nodes += 1;
             }
-            let value = sum / replies.len() as f32;
-            if value > best {
-                (best, n_best) = (value, 0);
-            }
-            if value == best {
-                n_best += 1;
-                if self.random.random_range(0..n_best) == 0 {
-                    answer.joint[own] = chosen;
-                }
-            }
-            reports.push(MoveReport { chosen, visits: replies.len() as u64, value, proven: false });
+            worths.push((chosen, sum / replies.len() as f32));
             if (limit.stop)() {
                 break;
             }
         }
-        reports.sort_by(|one, other| other.value.total_cmp(&one.value));
-        answer.depth = 1;
-        answer.values = vec![f32::NAN; legal.len()];
-        answer.values[own] = best;
-        answer.line = vec![answer.joint.clone()];
-        answer.moves = vec![Vec::new(); legal.len()];
-        answer.moves[own] = reports;
+        settle(&mut answer, own, &worths, replies.len() as u64, &mut self.random);
         answer
     }
 }
 
+/// Answers with one of the best moves of a role, given what moves are worth after so many replies.
+pub(crate) fn settle(answer: &mut Answer, own: usize, worths: &[(u32, f32)], n_replies: u64, random: &mut impl Rng) {
+    let (mut best, mut n_best) = (f32::NEG_INFINITY, 0u32);
+    for &(chosen, value) in worths {
+        if value > best {
+            (best, n_best) = (value, 0);
+        }
+        if value == best {
+            n_best += 1;
+            if random.random_range(0..n_best) == 0 {
+                answer.joint[own] = chosen;
+            }
+        }
+    }
+    let report = |&(chosen, value): &(u32, f32)| MoveReport { chosen, visits: n_replies, value, proven: false };
+    let mut reports: Vec<MoveReport> = worths.iter().map(report).collect();
+    reports.sort_by(|one, other| other.value.total_cmp(&one.value));
+    let n_roles = answer.joint.len();
+    answer.nodes = n_replies * worths.len() as u64;
+    answer.depth = 1;
+    answer.values = vec![f32::NAN; n_roles];
+    answer.values[own] = best;
+    answer.line = vec![answer.joint.clone()];
+    answer.moves = vec![Vec::new(); n_roles];
+    answer.moves[own] = reports;
+}
+
 /// What the others may do, as joint moves whose own part is to be filled in: all of it, or as much as is looked at.
-fn replies(legal: &[Vec<u32>], own: usize, random: &mut impl Rng) -> Vec<Vec<u32>> {
+pub(crate) fn replies(legal: &[Vec<u32>], own: usize, random: &mut impl Rng) -> Vec<Vec<u32>> {
     let n_replies = (0..legal.len()).filter(|&role| role != own).map(|role| legal[role].len());
     let n_replies = n_replies.fold(1usize, usize::saturating_mul);
     let reply = |number: usize| -> Vec<u32> {
