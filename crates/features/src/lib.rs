@@ -18,6 +18,7 @@ pub mod image;
 pub mod logic;
 pub mod pattern;
 pub mod positions;
+pub mod reach;
 pub mod reference;
 pub mod select;
 pub mod structural;

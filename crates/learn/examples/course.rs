@@ -70,6 +70,7 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
             "slots" => settings.patterns.as_mut().expect("patterns").slots = *value as usize,
             "slot-ridge" => settings.teach.slot_ridge = *value,
             "tied" => settings.patterns.as_mut().expect("patterns").tied = *value as usize,
+            "ways" => settings.ways = *value > 0.0,
             "instances" => settings.patterns.as_mut().expect("patterns").instances = *value as usize,
             _ => panic!("unknown setting {key}"),
         }

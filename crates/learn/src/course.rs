@@ -10,6 +10,7 @@ use std::sync::Arc;
 use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions};
+use features::reach::Number;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -24,6 +25,7 @@ use crate::sight::{PatternSettings, Sight};
 use crate::stage::Stages;
 use crate::stream::Stream;
 use crate::teach::{self, teach};
+use crate::ways::Ways;
 
 /// How a course goes.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Settings {
     pub stages: usize,
     /// The tables of patterns, if there are to be any.
     pub patterns: Option<PatternSettings>,
+    /// Whether there are to be tables over ways to goals.
+    pub ways: bool,
     /// How fast weights follow what is played.
     pub rate: f32,
     /// Positions that a generation plays, about.
@@ -50,6 +54,7 @@ impl Default for Settings {
             seed: 1,
             stages: 4,
             patterns: Some(PatternSettings::default()),
+            ways: true,
             rate: 1.5,
             positions: 30_000,
             play: self_play::Settings::default(),
@@ -131,7 +136,7 @@ impl Course {
         let sight =
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
-        let sight = Arc::new(sight);
+        let sight = if settings.ways { with_ways(sight, &examples, sum, &settings.teach)? } else { Arc::new(sight) };
         let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let stream = Stream::new(&model, &sight.rows(examples.views()));
@@ -251,6 +256,50 @@ impl Course {
     }
 }
 
+/// A sight with tables over those numbers of relaxed games that make predictions better.
+fn with_ways(
+    sight: Sight,
+    examples: &Examples,
+    sum: Sum,
+    settings: &teach::Settings,
+) -> Result<Arc<Sight>, CourseError> {
+    /// States to see which numbers vary.
+    const STATES: usize = 2_048;
+    /// Passes over the examples to see which help.
+    const ITERATIONS: usize = 20;
+    /// How much smaller the loss must get, as a part of it: a state takes longer to judge then.
+    const BETTER: f64 = 0.004;
+    // Step 1. What varies.
+    let step = examples.len().div_ceil(STATES).max(1);
+    let states: Vec<Vec<u64>> = examples.views().step_by(step).map(|state| sight.views.state(state)).collect();
+    let numbers = Ways::choose(&sight.views.network, &states.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    // Step 2. What helps, one kind after another.
+    let settings = teach::Settings { iterations: ITERATIONS, ..settings.clone() };
+    let loss = |sight: &Arc<Sight>| -> Result<f64, CourseError> {
+        let (_, losses) = teach(sight, examples, sum, None, &settings).map_err(CourseError::Fit)?;
+        Ok(losses.iter().map(|losses| losses.held_out).sum())
+    };
+    let mut sight = Arc::new(sight);
+    if numbers.is_empty() {
+        return Ok(sight);
+    }
+    let mut least = loss(&sight)?;
+    for kind in numbers.chunk_by(|one, other| one.kind() == other.kind()) {
+        let before = sight.ways.as_ref().map_or(Vec::new(), |ways| ways.numbers().to_vec());
+        let own = Arc::into_inner(sight).expect("nobody else has it");
+        let more = Arc::new(own.with_ways(&[&before[..], kind].concat()));
+        let now = loss(&more)?;
+        sight = more;
+        if now < (1.0 - BETTER) * least {
+            least = now;
+        } else {
+            let own = Arc::into_inner(sight).expect("nobody else has it");
+            sight = Arc::new(own.with_ways(&before));
+        }
+    }
+    Ok(sight)
+}
+
 /// A course as it is kept.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
@@ -273,6 +322,8 @@ pub struct Stored {
     pub features: Vec<String>,
     /// How patterns were proposed, if there are any.
     pub patterns: Option<PatternSettings>,
+    /// The numbers that tables over ways are about.
+    pub ways: Vec<Number>,
     /// Which set of weights counts where, for states of the game's own network.
     pub stages: Stages,
     /// How the roles hang together.
@@ -286,8 +337,8 @@ pub struct Stored {
 }
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const CHECKPOINT: &[u8; 8] = b"senet-c6";
-const MODEL: &[u8; 8] = b"senet-m5";
+const CHECKPOINT: &[u8; 8] = b"senet-c7";
+const MODEL: &[u8; 8] = b"senet-m6";
 
 fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
@@ -329,6 +380,7 @@ impl Stored {
             fingerprint: positions::fingerprint(&sight.game.circuit.network),
             features: sight.features.iter().map(|feature| feature.display(symbols).to_string()).collect(),
             patterns,
+            ways: sight.ways.as_ref().map_or(Vec::new(), |ways| ways.numbers().to_vec()),
             stages: sight.game_stages.clone(),
             sum: model.sum,
             weights: model.weights.clone(),
@@ -348,7 +400,8 @@ impl Stored {
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;
         let sight =
             Sight::new(game.clone(), features, self.patterns.as_ref(), &self.stages).map_err(CourseError::Sight)?;
-        let model = Model::fitting(Arc::new(sight), self.weights.clone(), self.sum).map_err(kept)?;
+        let model =
+            Model::fitting(Arc::new(sight.with_ways(&self.ways)), self.weights.clone(), self.sum).map_err(kept)?;
         Ok(Arc::new(model.knowing(self.line.clone())))
     }
 }

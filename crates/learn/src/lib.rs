@@ -15,3 +15,4 @@ pub mod stream;
 pub mod td;
 pub mod teach;
 pub mod transfer;
+pub mod ways;

@@ -10,6 +10,7 @@ use machine::scalar::Scalar;
 use search::{Evaluate, Position};
 
 use crate::sight::Sight;
+use crate::ways::{Look, Ways};
 
 /// The weights of one role's evaluation: for each set of weights a number, one for each feature and one for each slot.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -56,7 +57,7 @@ impl Model {
 
     /// Prepares weights that come from elsewhere, if they fit the sight.
     pub fn fitting(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Result<Model, String> {
-        let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
+        let n_slots = sight.n_slots();
         let n_roles = if sum == Sum::Shared { 1 } else { sight.game.universe.roles.len() };
         let n_sets = sight.stages.n_sets();
         let fits = |weights: &Weights| {
@@ -81,7 +82,7 @@ impl Model {
     pub fn judge(self: &Arc<Model>) -> Judge {
         let values = Values::new(self.sight.compiled.clone());
         let indices = self.sight.patterns.as_ref().map(|patterns| patterns.indexer.start(values.machine().bits()));
-        Judge { model: self.clone(), values, indices }
+        Judge { model: self.clone(), values, indices, look: self.sight.ways.as_ref().map(Ways::look) }
     }
 
     /// What it expects in many states at once.
@@ -89,7 +90,8 @@ impl Model {
         let bulk = Bulk::new(self.sight.bulk.clone());
         let start = vec![0; self.sight.views.network.fluents.len().div_ceil(64)];
         let indices = self.sight.patterns.as_ref().map(|patterns| patterns.indexer.start(&start));
-        Opinion { model: self.clone(), bulk, indices, values: Vec::new() }
+        let look = self.sight.ways.as_ref().map(Ways::look);
+        Opinion { model: self.clone(), bulk, indices, look, values: Vec::new() }
     }
 }
 
@@ -98,6 +100,7 @@ pub struct Opinion {
     model: Arc<Model>,
     bulk: Bulk,
     indices: Option<Indices<u32>>,
+    look: Option<Look>,
     values: Vec<i32>,
 }
 
@@ -108,6 +111,9 @@ impl Evaluate for Opinion {
         let n_features = model.sight.features.len();
         self.values.clear();
         self.bulk.values(states, &mut self.values);
+        if let Some(look) = &mut self.look {
+            look.measure(states);
+        }
         for (at, state) in states.iter().enumerate() {
             let set = model.sight.stages.set(state);
             let own = &self.values[at * n_features..(at + 1) * n_features];
@@ -118,6 +124,9 @@ impl Evaluate for Opinion {
                 let mut sum = weights.bias[set] + dot(own, &weights.features[set]);
                 if let (Some(patterns), Some(indices)) = (&model.sight.patterns, &self.indices) {
                     sum += tables[set].sum(patterns.indexer.indices(indices));
+                }
+                if let Some(look) = &self.look {
+                    sum += model.sight.weigh_ways(look, at, &weights.slots[set]);
                 }
                 values.push(squeeze(sum));
             }
@@ -161,6 +170,7 @@ pub struct Judge {
     model: Arc<Model>,
     values: Values,
     indices: Option<Indices<u32>>,
+    look: Option<Look>,
 }
 
 impl Judge {
@@ -178,7 +188,11 @@ impl Judge {
             }
             _ => 0.0,
         };
-        weights.bias[set] + sum + looked_up
+        let ways = self.look.as_mut().map_or(0.0, |look| {
+            look.measure(&[state]);
+            model.sight.weigh_ways(look, 0, &weights.slots[set])
+        });
+        weights.bias[set] + sum + looked_up + ways
     }
 }
 

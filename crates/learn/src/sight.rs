@@ -10,10 +10,12 @@ use features::pattern::atoms::{self, AtomicFeature, Atoms, Literal, Value};
 use features::pattern::orbit::{self, AtomSymmetry, Orbit};
 use features::pattern::shapes;
 use features::pattern::table::{Index, Indexer, Instance};
+use features::reach::Number;
 use machine::lanes;
 use search::Nature;
 
 use crate::stage::Stages;
+use crate::ways::{Look, Ways};
 
 /// What an evaluation looks at, prepared; shared between threads.
 ///
@@ -26,6 +28,8 @@ pub struct Sight {
     pub features: Vec<Feature>,
     /// The tables of patterns.
     pub patterns: Option<Patterns>,
+    /// The tables over ways to goals; their slots come after those of the patterns.
+    pub ways: Option<Ways>,
     /// Which set of weights counts where, for states of the own network.
     pub stages: Stages,
     /// The same for states of the game's.
@@ -129,6 +133,7 @@ impl Sight {
         let lanes = lanes::Compiled::new(compiled.views.network.clone());
         Ok(Sight {
             patterns: patterns.and_then(|settings| propose(&game, &places, settings)),
+            ways: None,
             stages: stages.moved(&places),
             game_stages: stages.clone(),
             nature: Arc::new(Nature::new(&lanes, 1)),
@@ -141,6 +146,29 @@ impl Sight {
         })
     }
 
+    /// The same with tables over numbers of relaxed games, as far as there are such.
+    #[must_use]
+    pub fn with_ways(self, numbers: &[Number]) -> Sight {
+        Sight { ways: Ways::new(&self.views.network, numbers), ..self }
+    }
+
+    /// How many slots there are, of patterns and of ways.
+    pub fn n_slots(&self) -> usize {
+        self.patterns.as_ref().map_or(0, Patterns::n_slots) + self.ways.as_ref().map_or(0, Ways::n_slots)
+    }
+
+    /// How many of them a state has.
+    pub fn n_met(&self) -> usize {
+        self.patterns.as_ref().map_or(0, Patterns::n_instances) + self.ways.as_ref().map_or(0, Ways::n_tables)
+    }
+
+    /// The weights of a measured state's slots of ways, added up.
+    pub(crate) fn weigh_ways(&self, look: &Look, state: usize, slots: &[f32]) -> f32 {
+        let Some(ways) = &self.ways else { return 0.0 };
+        let slots = &slots[slots.len() - ways.n_slots()..];
+        look.slots(ways, state).map(|slot| slots[slot as usize]).sum()
+    }
+
     /// What is seen in many states of the game's own network.
     pub fn rows<'a>(&self, states: impl IntoIterator<Item = &'a [u64]>) -> Rows {
         let states: Vec<Vec<u64>> = states.into_iter().map(|state| self.views.state(state)).collect();
@@ -151,16 +179,24 @@ impl Sight {
     pub fn own_rows(&self, states: &[&[u64]]) -> Rows {
         let mut values = Vec::new();
         bulk::Bulk::new(self.bulk.clone()).values(states, &mut values);
-        let mut slots = Vec::new();
-        if let (Some(patterns), Some(first)) = (&self.patterns, states.first()) {
-            let mut at = patterns.indexer.start(first);
-            for state in states {
-                patterns.indexer.go(&mut at, state);
-                for (index, &orbit) in patterns.indexer.indices(&at).iter().zip(&patterns.orbit_of) {
+        let mut slots = Vec::with_capacity(states.len() * self.n_met());
+        let mut at = self.patterns.as_ref().zip(states.first()).map(|(patterns, first)| patterns.indexer.start(first));
+        let mut look = self.ways.as_ref().map(Ways::look);
+        if let Some(look) = &mut look {
+            look.measure(states);
+        }
+        let first_way = self.patterns.as_ref().map_or(0, Patterns::n_slots) as u32;
+        for (number, state) in states.iter().enumerate() {
+            if let (Some(patterns), Some(at)) = (&self.patterns, &mut at) {
+                patterns.indexer.go(at, state);
+                for (index, &orbit) in patterns.indexer.indices(at).iter().zip(&patterns.orbit_of) {
                     let canonical = &patterns.orbits[orbit as usize].canonical;
                     let slot = canonical.get(index.place()).map(|slot| patterns.first[orbit as usize] + slot);
                     slots.push(slot.unwrap_or(u32::MAX));
                 }
+            }
+            if let (Some(ways), Some(look)) = (&self.ways, &look) {
+                slots.extend(look.slots(ways, number).map(|slot| first_way + slot));
             }
         }
         let sets = states.iter().map(|state| self.stages.set(state) as u16).collect();
@@ -173,7 +209,8 @@ impl Sight {
 pub struct Rows {
     /// For each state, the values of all features.
     pub values: Vec<i32>,
-    /// For each state and instance of a pattern, the canonical slot; none if that is beyond the table.
+    /// For each state and instance of a pattern, the canonical slot, none if that is beyond the table; and then for each table over
+    /// ways its slot.
     pub slots: Vec<u32>,
     /// For each state, the set of weights.
     pub sets: Vec<u16>,

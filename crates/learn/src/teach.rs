@@ -52,8 +52,7 @@ pub fn teach(
 ) -> Result<(Model, Vec<Losses>), fit::FitError> {
     let (n, n_features, n_sets) = (examples.len(), sight.features.len(), sight.stages.n_sets());
     let rows = sight.rows(examples.views());
-    let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
-    let n_instances = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_instances());
+    let (n_slots, n_instances) = (sight.n_slots(), sight.n_met());
     let mut slots = Sparse::new(n_slots);
     for row in 0..n {
         let own = &rows.slots[row * n_instances..(row + 1) * n_instances];

@@ -20,6 +20,7 @@ use features::game::Game;
 use features::pattern::atoms::{Literal, Origin, Value};
 use features::pattern::table::Instance;
 use features::positions::Positions;
+use features::reach::Number;
 use gdl::Program;
 use gdl::program::{Term, VarId};
 use insight::variant::{self, Class, Subject, Variant};
@@ -86,7 +87,7 @@ pub fn transfer(
     let n_features = features.len();
     let new: Vec<Feature> = own.iter().filter(|feature| !features.contains(feature)).cloned().collect();
     features.extend(new);
-    let sight = Arc::new(Sight::new(game.clone(), features, patterns, stages)?);
+    let sight = Sight::new(game.clone(), features, patterns, stages)?;
     // Step 2. Who is who, and which of the source's sets of weights counts where.
     let n_roles = game.universe.roles.len();
     let old_roles = &source.sight.game.universe;
@@ -96,13 +97,25 @@ pub fn transfer(
     };
     let images: Vec<Option<usize>> = (0..old_roles.roles.len()).map(image).collect();
     let origin = |role: usize| images.iter().position(|&image| image == Some(role));
+    let numbers = source.sight.ways.iter().flat_map(|ways| ways.numbers());
+    let numbers: Vec<Number> =
+        numbers.filter_map(|&number| Some(number.of(images[number.role() as usize]? as u32))).collect();
+    let sight = Arc::new(sight.with_ways(&numbers));
     let sets = sets(source, &sight, &origin);
     let is_inverted = variant.transformations.iter().any(|change| change.class == Class::InvertedGoal);
     // Step 3. The weights.
-    let moved = Moved::new(source, &sight, variant);
+    let mut moved = Moved::new(source, &sight, variant);
+    if let (Some(ways), Some(old)) = (&sight.ways, &source.sight.ways) {
+        let first_old = (source.sight.n_slots() - old.n_slots()) as u32;
+        let old_role = |role: u32| origin(role as usize).map(|role| role as u32);
+        moved.slots.resize(sight.n_slots() - ways.n_slots(), Vec::new());
+        moved.slots.extend((0..ways.n_slots() as u32).map(|slot| {
+            ways.counterpart(slot, old, &old_role).map(|slot| first_old + slot).into_iter().collect::<Vec<u32>>()
+        }));
+    }
     let sum = if game.structure.outcomes.sum == Some(100) && n_roles == 2 { Sum::Shared } else { Sum::Free };
     let n_own = if sum == Sum::Shared { 1 } else { n_roles };
-    let n_slots = sight.patterns.as_ref().map_or(0, Patterns::n_slots);
+    let n_slots = sight.n_slots();
     let mut weights = Vec::new();
     for role in 0..n_own {
         let origin = origin(role).ok_or("a role has no counterpart")?;

@@ -201,7 +201,7 @@ fn an_inverted_goal_inverts_what_is_expected() {
     let stages = &course.model().sight.game_stages;
     let came = transfer(course.model(), &variant, &target, &[], Some(&patterns), stages).expect("it is taken over");
     assert_eq!(came.n_features, course.model().sight.features.len());
-    let n_slots = came.model.sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
+    let n_slots = came.model.sight.n_slots();
     assert!(n_slots > 0 && came.n_slots == n_slots, "{} of {n_slots}", came.n_slots);
     let total = |model: &Model| model.weights[0].slots.iter().flatten().sum::<f32>();
     assert!((total(&came.model) + total(course.model())).abs() < 1e-3);

@@ -100,7 +100,7 @@ pub struct Batch {
 /// A model that expects a half everywhere.
 pub fn zeros(sight: &Arc<Sight>, sum: Sum) -> Model {
     let n_sets = sight.stages.n_sets();
-    let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
+    let n_slots = sight.n_slots();
     let none = Weights {
         bias: vec![0.0; n_sets],
         features: vec![vec![0.0; sight.features.len()]; n_sets],
@@ -343,7 +343,7 @@ impl Steps<'_> {
     /// The values of features and the slots at a leaf.
     fn seen(&self, at: usize) -> (&[i32], &[u32]) {
         let n_features = self.sight.features.len();
-        let n_instances = self.sight.patterns.as_ref().map_or(0, |patterns| patterns.n_instances());
+        let n_instances = self.sight.n_met();
         let values = &self.rows.values[at * n_features..(at + 1) * n_features];
         (values, &self.rows.slots[at * n_instances..(at + 1) * n_instances])
     }

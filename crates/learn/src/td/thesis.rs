@@ -221,7 +221,7 @@ impl Actor for Frozen<'_> {
 pub fn model(learners: &[Learner]) -> Option<Model> {
     let sight = learners.first()?.sight.clone();
     let n_sets = sight.stages.n_sets();
-    let n_slots = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots());
+    let n_slots = sight.n_slots();
     let weights = |learner: &Learner| Weights {
         bias: vec![0.0; n_sets],
         features: vec![learner.weights().iter().map(|&weight| weight as f32).collect(); n_sets],

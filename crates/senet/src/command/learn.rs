@@ -231,7 +231,7 @@ pub(super) struct Learned {
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 impl Plan {
     fn settings(&self) -> course::Settings {
@@ -521,7 +521,7 @@ pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About
         matches: last.n_matches,
         positions: course.history().iter().map(|generation| generation.n_new).sum(),
         features: sight.features.len(),
-        slots: sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots()),
+        slots: sight.n_slots(),
         stages: sight.stages.cuts.len() + 1,
         search: learned.search,
         origin: learned.origin.clone(),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -66,6 +67,7 @@ struct Part {
     positions: usize,
     features: Vec<Told>,
     patterns: Vec<Told>,
+    ways: Vec<Told>,
 }
 
 /// Something that moves the expected result.
@@ -169,7 +171,7 @@ fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
     let role_name = |role: usize| game.universe.name(game.universe.roles[role]);
     let n_stages = sight.stages.cuts.len() + 1;
     let n_features = sight.features.len();
-    let n_instances = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_instances());
+    let n_met = sight.n_met();
     let mut parts = Vec::new();
     for (role, weights) in model.weights.iter().enumerate() {
         for set in 0..sight.stages.n_sets() {
@@ -187,35 +189,38 @@ fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
                 })
                 .collect();
             strongest(&mut features, top);
-            // Step 2. Slots of patterns, by how much the number of places where they are met varies.
-            let mut patterns = Vec::new();
-            if let Some(tables) = &sight.patterns {
-                let mut met = vec![(0.0, 0.0); tables.n_slots()];
-                for &row in &own {
-                    let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
-                    let mut slots: Vec<u32> = slots.iter().copied().filter(|&slot| slot != u32::MAX).collect();
-                    slots.sort_unstable();
-                    for same in slots.chunk_by(u32::eq) {
-                        let (sum, squares) = &mut met[same[0] as usize];
-                        let n = same.len() as f64;
-                        (*sum, *squares) = (*sum + n, *squares + n * n);
-                    }
+            // Step 2. Slots, by how much the number of places where they are met varies.
+            let mut met = vec![(0.0, 0.0); sight.n_slots()];
+            for &row in &own {
+                let slots = &rows.slots[row * n_met..(row + 1) * n_met];
+                let mut slots: Vec<u32> = slots.iter().copied().filter(|&slot| slot != u32::MAX).collect();
+                slots.sort_unstable();
+                for same in slots.chunk_by(u32::eq) {
+                    let (sum, squares) = &mut met[same[0] as usize];
+                    let n = same.len() as f64;
+                    (*sum, *squares) = (*sum + n, *squares + n * n);
                 }
-                let effect = |slot: u32| {
-                    f64::from(weights.slots[set][slot as usize]) * deviation_of(met[slot as usize], own.len())
-                };
-                let mut order: Vec<u32> =
-                    (0..tables.n_slots() as u32).filter(|&slot| met[slot as usize].0 > 0.0).collect();
-                order.sort_by(|&a, &b| effect(b).abs().total_cmp(&effect(a).abs()));
-                patterns.extend(order.into_iter().take(top).map(|slot| Told {
-                    effect: effect(slot),
-                    weight: weights.slots[set][slot as usize],
-                    meaning: match tables.n_places(slot) {
-                        1 => pattern(model, &tables.slot(slot)),
-                        n => format!("{}, or the like in any of {n} places", pattern(model, &tables.slot(slot))),
-                    },
-                }));
             }
+            let told = |slots: Range<u32>, meaning: &dyn Fn(u32) -> String| -> Vec<Told> {
+                let weight = |slot: u32| weights.slots[set][slot as usize];
+                let effect = |slot: u32| f64::from(weight(slot)) * deviation_of(met[slot as usize], own.len());
+                let mut order: Vec<u32> = slots.filter(|&slot| met[slot as usize].0 > 0.0).collect();
+                order.sort_by(|&a, &b| effect(b).abs().total_cmp(&effect(a).abs()));
+                let told = order.into_iter().take(top);
+                told.map(|slot| Told { effect: effect(slot), weight: weight(slot), meaning: meaning(slot) }).collect()
+            };
+            let n_patterns = sight.patterns.as_ref().map_or(0, |tables| tables.n_slots() as u32);
+            let patterns = sight.patterns.as_ref().map_or(Vec::new(), |tables| {
+                told(0..n_patterns, &|slot| match tables.n_places(slot) {
+                    1 => pattern(model, &tables.slot(slot)),
+                    n => format!("{}, or the like in any of {n} places", pattern(model, &tables.slot(slot))),
+                })
+            });
+            let ways = sight.ways.as_ref().map_or(Vec::new(), |tables| {
+                told(n_patterns..sight.n_slots() as u32, &|slot| {
+                    tables.sentence(slot - n_patterns, &|role| role_name(role as usize))
+                })
+            });
             let to_move = (!sight.stages.control.is_empty()).then(|| role_name(set / n_stages));
             parts.push(Part {
                 role: role_name(role),
@@ -224,6 +229,7 @@ fn parts(model: &Model, rows: &Rows, top: usize) -> Vec<Part> {
                 positions: own.len(),
                 features,
                 patterns,
+                ways,
             });
         }
         if model.sum == Sum::Shared {
@@ -270,7 +276,7 @@ impl Part {
             _ = write!(text, ", {to_move} to move");
         }
         _ = writeln!(text, " ({} positions)", self.positions);
-        for (title, told) in [("features", &self.features), ("patterns", &self.patterns)] {
+        for (title, told) in [("features", &self.features), ("patterns", &self.patterns), ("ways", &self.ways)] {
             if !told.is_empty() {
                 _ = writeln!(text, "  {title}");
             }

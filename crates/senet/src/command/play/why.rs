@@ -64,13 +64,17 @@ pub(super) fn reasons(
             (compare(&add), format!("{text} ({:.0}, else {:.1})", value(place), others / n_others))
         })
         .collect();
-    if let Some(patterns) = &sight.patterns {
-        let n = patterns.n_instances();
+    let n_patterns = sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots() as u32);
+    let n_met = sight.n_met();
+    for (slots, text) in [
+        (0..n_patterns, "patterns on the board"),
+        (n_patterns..sight.n_slots() as u32, "ways to the goals, and what lies open"),
+    ] {
         let add = |state: usize| {
-            let slots = rows.slots[state * n..(state + 1) * n].iter().filter(|&&slot| slot != u32::MAX);
-            slots.map(|&slot| weights.slots[usize::from(rows.sets[state])][slot as usize]).sum()
+            let own = rows.slots[state * n_met..(state + 1) * n_met].iter().filter(|slot| slots.contains(slot));
+            own.map(|&slot| weights.slots[usize::from(rows.sets[state])][slot as usize]).sum()
         };
-        told.push((compare(&add), "patterns on the board".to_owned()));
+        told.push((compare(&add), text.to_owned()));
     }
     // Step 3. The strongest.
     told.retain(|(effect, _)| effect.abs() >= 0.01);
