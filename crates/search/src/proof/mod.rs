@@ -18,6 +18,7 @@
 mod depth_first;
 mod expand;
 mod keys;
+mod player;
 mod proof_number;
 mod table;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use rustc_hash::FxHashMap;
 use crate::player::Limit;
 use expand::Frame;
 pub use keys::Keys;
+pub use player::Exact;
 use table::Table;
 
 /// How questions are answered.
@@ -191,6 +193,24 @@ impl Solver {
             solution.line = self.line(state, lower, limit);
         }
         solution
+    }
+
+    /// The joint moves in a state in which the role chooses after which it is still sure of so many points, as far as the limit goes.
+    /// After [`Solver::solve`] most of them are known.
+    pub fn keeping(&mut self, state: &[u64], value: i64, limit: &Limit) -> Vec<Vec<u32>> {
+        let Some(goal) = self.goals.iter().position(|&goal| goal >= value) else { return Vec::new() };
+        let (mut legal, mut joints) = (Vec::new(), Vec::new());
+        self.machine.jump(state);
+        if self.end().is_some() || self.list(&mut legal, &mut joints) != Some(true) {
+            return Vec::new();
+        }
+        joints.retain(|joint| {
+            self.machine.jump(state);
+            self.machine.make(joint);
+            let next = self.machine.bits().to_vec();
+            self.at_least(&next, goal, limit) == Some(true)
+        });
+        joints
     }
 
     /// Forgets all that depends on what repetitions count as.

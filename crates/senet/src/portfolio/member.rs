@@ -25,6 +25,15 @@ pub(crate) enum Rank {
     Search,
     /// A search with what was learned.
     Learned,
+    /// What is certain; whoever has this rank says nothing else.
+    Exact,
+}
+
+impl Rank {
+    /// Whether one of this rank always finds more than the rules as they stand can tell.
+    pub(crate) fn is_search(self) -> bool {
+        matches!(self, Rank::Search | Rank::Learned)
+    }
 }
 
 /// What a member thinks of a position.
@@ -43,6 +52,15 @@ pub(crate) struct Opinion {
     pub(crate) line: Vec<String>,
     /// How often moves were tried, and what they were worth.
     pub(crate) tried: Vec<(String, u64, f32)>,
+}
+
+impl Opinion {
+    /// Whether it is certain that the match is won.
+    pub(crate) fn is_won(&self) -> bool {
+        /// What is certain to come to as much is won.
+        const WON: f32 = 0.995;
+        self.proven && self.value.is_some_and(|value| value >= WON)
+    }
 }
 
 /// One way to choose moves in one match, for one role.

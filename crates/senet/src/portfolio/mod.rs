@@ -3,7 +3,7 @@
 //! Several members think about each position, each in a thread of its own ([`member`]): one that follows the rules as they stand and
 //! knows a legal move at once ([`by_rules`]), a search without knowledge as soon as the rules are a network ([`searcher`]), and a
 //! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics
-//! ([`heuristics`]). The best that has answered is believed. A member that panics is left out from then on, as is one that does not
+//! ([`heuristics`]). Where roles take turns, another one looks for what is certain. The best that has answered is believed. A member that panics is left out from then on, as is one that does not
 //! come back; both are reported.
 
 pub(crate) mod by_rules;
@@ -25,7 +25,8 @@ use gdl::program::Term;
 use gdl::{Program, keyword};
 use learn::player::{self, Search};
 use machine::{lanes, scalar};
-use search::{Player, Solo, Uct, solo, uct};
+use search::proof::{self, Exact};
+use search::{Nature, Player, Solo, Uct, solo, uct};
 
 use self::by_rules::ByRules;
 use self::heuristics::Heuristics;
@@ -36,6 +37,8 @@ use self::study::{Knowledge, Study};
 
 /// Bytes of a search's tree.
 const BYTES: usize = 256 << 20;
+/// Bytes of what was proved.
+const EXACT_BYTES: usize = 64 << 20;
 
 /// How a portfolio plays.
 #[derive(Clone)]
@@ -106,12 +109,24 @@ fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), 
     let network = Arc::new(network.map_err(|failure| format!("the rules make no useful network: {failure}"))?);
     let (scalar, lanes) = (scalar::Compiled::new(network.clone()), lanes::Compiled::new(network.clone()));
     let roles = roles(program);
+    let (own_roles, own_network, own_scalar, own_lanes) =
+        (roles.clone(), network.clone(), scalar.clone(), lanes.clone());
     let make = move || {
-        let (player, what) = plain_player(&lanes, roles.len(), seed);
-        let words = Words::new(network, &roles)?;
-        Ok(Box::new(Searcher::new(scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
+        let (player, what) = plain_player(&own_lanes, own_roles.len(), seed);
+        let words = Words::new(own_network, &own_roles)?;
+        Ok(Box::new(Searcher::new(own_scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
     };
     door.join("search", Rank::Search, Box::new(make));
+    let settings = proof::Settings { bytes: EXACT_BYTES, ..proof::Settings::default() };
+    let exact = Exact::new(scalar.clone(), Arc::new(Nature::new(&lanes, seed)), settings);
+    if let Some(exact) = exact.filter(|_| roles.len() > 1) {
+        let make = move || {
+            let (words, player) = (Words::new(network, &roles)?, Box::new(exact));
+            let what = "exact solving".to_owned();
+            Ok(Box::new(Searcher::new(scalar, words, role, player, Rank::Exact, what)) as Box<dyn Member>)
+        };
+        door.join("exact solving", Rank::Exact, Box::new(make));
+    }
     Ok(())
 }
 

@@ -12,8 +12,6 @@ use super::member::{History, Make, Opinion, Rank, Word, Worker, plain, text_of};
 
 /// A member that has not come back while so many questions were asked is not waited for any more.
 const PATIENCE: u64 = 3;
-/// What is certain to come to as much is won.
-const WON: f32 = 0.995;
 
 /// Is told what went wrong, and what was done.
 pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
@@ -132,16 +130,21 @@ impl Playing {
             }
             Err(why) => (self.report)(&format!("{name}: {why}")),
         }
-        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Heuristics);
+        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank.is_search());
         self.is_thorough.store(!has_search, Ordering::Relaxed);
     }
 
-    /// Asks all members about the position, the best of them until the given time.
+    /// Asks all members about the position, the best of them until the given time: first the one of the highest rank that always has
+    /// an opinion, and then the one that may be certain.
     pub(super) fn ask(&mut self, until: Instant) {
         self.question = (self.question.0 + 1, Some(until));
         self.opinions.clear();
         let mut order: Vec<usize> = (0..self.seats.len()).filter(|&seat| !self.seats[seat].failed).collect();
-        order.sort_by_key(|&seat| std::cmp::Reverse(self.seats[seat].rank));
+        let top = self.top();
+        order.sort_by_key(|&seat| {
+            let rank = self.seats[seat].rank;
+            std::cmp::Reverse((Some(rank) == top, rank))
+        });
         order.into_iter().enumerate().for_each(|(place, seat)| self.ask_one(seat, until, place < self.threads));
     }
 
@@ -174,7 +177,7 @@ impl Playing {
         match news {
             News::Said(place, Word::Ready) => {
                 (self.seats[place].is_ready, self.seats[place].since) = (true, self.question.0);
-                if self.seats[place].rank > Rank::Heuristics {
+                if self.seats[place].rank.is_search() {
                     self.is_thorough.store(false, Ordering::Relaxed);
                 }
             }
@@ -208,19 +211,23 @@ impl Playing {
         self.seats[place].failed = true;
         self.seats[place].worker.leave(u64::MAX);
         (self.report)(&format!("{} takes no part any more: {why}", self.seats[place].name));
-        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank > Rank::Heuristics);
+        let has_search = self.seats.iter().any(|seat| !seat.failed && seat.is_ready && seat.rank.is_search());
         self.is_thorough.store(!has_search, Ordering::Relaxed);
     }
 
-    /// The highest rank of those who can answer.
+    /// The highest rank of those who can answer and always do.
     fn top(&self) -> Option<Rank> {
-        self.seats.iter().filter(|seat| !seat.failed && seat.is_ready).map(|seat| seat.rank).max()
+        let able = self.seats.iter().filter(|seat| !seat.failed && seat.is_ready && seat.rank < Rank::Exact);
+        able.map(|seat| seat.rank).max()
     }
 
-    /// Whether those of the highest rank have said all that they have to say, and it is known what is legal.
+    /// Whether those of the highest rank have said all that they have to say, or somebody is certain, and it is known what is legal.
     pub(super) fn is_answered(&self) -> bool {
         let top = self.top();
         let is_checked = self.opinions.iter().any(|(_, opinion)| opinion.rank == Rank::Legal);
+        if is_checked && self.opinions.iter().any(|(_, opinion)| opinion.is_won()) {
+            return true;
+        }
         let mut best = self.seats.iter().filter(|seat| !seat.failed && seat.is_ready && Some(seat.rank) == top);
         is_checked && best.all(|seat| seat.done >= self.question.0)
     }
@@ -276,8 +283,18 @@ impl Playing {
             (self.report)("a move that is not legal was proposed, and left aside");
         }
         // Step 2. The best of the opinions: a certain win, or that of the highest rank.
-        let is_won = |opinion: &Opinion| opinion.proven && opinion.value.is_some_and(|value| value >= WON);
-        let best = sound.iter().max_by_key(|opinion| (is_won(opinion), opinion.rank))?;
+        let best = sound.iter().max_by_key(|opinion| (opinion.is_won(), opinion.rank))?;
+        let other = sound.iter().filter(|opinion| opinion.rank.is_search()).max_by_key(|opinion| opinion.rank);
+        if let (Rank::Exact, false, Some(other)) = (best.rank, best.is_won(), other) {
+            // Among the moves that give nothing away, others know what is hardest to answer.
+            let kept: Vec<String> = best.tried.iter().map(|(name, ..)| plain(name)).collect();
+            let mut liked = std::iter::once(&other.chosen).chain(other.tried.iter().map(|(name, ..)| name));
+            if let Some(liked) = liked.find(|name| kept.contains(&plain(name))) {
+                let sure = 100.0 * best.value.unwrap_or(0.0);
+                let why = format!("{}; {sure:.0} % are certain with {} moves", other.why, kept.len());
+                return Some(Decision { chosen: liked.clone(), why: Some(why) });
+            }
+        }
         let line = if best.line.len() > 1 { format!("; expects {}", best.line.join(", ")) } else { String::new() };
         Some(Decision { chosen: best.chosen.clone(), why: Some(format!("{}{line}", best.why)) })
     }
