@@ -79,7 +79,8 @@ impl FromStr for Agent {
         if text == "random" {
             return Ok(Agent::chance());
         }
-        let problem = || format!("`{text}` is no player; write for example bfss:20:a, bfds@100:b, alpha-beta:3:a, random");
+        let problem =
+            || format!("`{text}` is no player; write for example bfss:20:a, bfds@100:b, alpha-beta:3:a, random");
         let (front, function) = text.rsplit_once(':').ok_or_else(problem)?;
         let (name, number) = front.split_once([':', '@']).ok_or_else(problem)?;
         let number: u64 = number.parse().map_err(|_| problem())?;
@@ -196,9 +197,7 @@ impl Ground {
         let search: Option<Box<dyn Player + 'a>> = match agent.method {
             Method::Chance => None,
             Method::AlphaBeta => Some(Box::new(Plain::new(judge(), span as u32))),
-            Method::Best(tie) => {
-                Some(Box::new(Principal::new(judge(), Settings { tie, span, ..Settings::default() })))
-            }
+            Method::Best(tie) => Some(Box::new(Principal::new(judge(), Settings { tie, span, ..Settings::default() }))),
             Method::Recursive => Some(Box::new(Recursive::new(judge(), span))),
         };
         Seat { machine: Scalar::new(self.machine.clone()), search, nodes, random: Pcg64Mcg::seed_from_u64(seed) }

@@ -349,7 +349,9 @@ fn spans(stage: &Stage, options: &Options) -> Result<(), String> {
                 let mean = Mean::of(&points);
                 row += &format!("  {first}-{last}: {:.2} ± {:.2} (x {judged:.1})", mean.mean, mean.half());
             }
-            stage.print(|| println!("{tie:?} {function}: points of 4 (x evaluations)\n{row}\n  total {total:.1} of 276"));
+            stage.print(|| {
+                println!("{tie:?} {function}: points of 4 (x evaluations)\n{row}\n  total {total:.1} of 276")
+            });
         }
     }
     Ok(())

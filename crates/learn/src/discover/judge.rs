@@ -1,7 +1,7 @@
 //! Positions judged by a function of the feature language, for any search.
 //!
 //! A board is seen as fast as 512 of them, so siblings are looked at together: the first of them that is judged has all of them
-//! judged.
+//! judged. What was seen is remembered for a while.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use features::structural::squares::{Observer, StateId};
 use machine::RoleId;
 use machine::lanes::{LANES, Lanes};
 use machine::scalar::{self, Scalar};
+use rustc_hash::FxHashMap;
 use search::legal_moves;
 
 use super::field::{Brain, Field, look};
@@ -21,12 +22,15 @@ pub struct Judge<'a> {
     observer: Observer<'a>,
     /// The joint moves since the last jump.
     line: Vec<Vec<u32>>,
-    /// States that were looked at together, by their hashes, with what the first role may expect.
-    known: Vec<(u128, f32)>,
+    /// States that were looked at, by their hashes, with what the first role may expect.
+    known: FxHashMap<u128, f32>,
 }
 
 /// Opinions are multiples of this, so that one role's is exactly what the other's leaves of 1: searches compare them.
 const GRAIN: f64 = 1.0 / (1u32 << 20) as f64;
+
+/// How many states are remembered, about.
+const MOST: usize = 20_000;
 
 impl<'a> Judge<'a> {
     /// At the start of the game. The machine is for the field's network.
@@ -38,27 +42,26 @@ impl<'a> Judge<'a> {
             lanes: Lanes::new(field.compiled.clone()),
             observer: field.squares.observer(),
             line: Vec::new(),
-            known: Vec::new(),
+            known: FxHashMap::default(),
         }
     }
 
     /// Looks at the current state and its siblings.
     fn look(&mut self) {
-        self.known.clear();
-        let mut states: Vec<Box<[u64]>> = Vec::new();
-        let mut note = |machine: &Scalar, known: &mut Vec<(u128, f32)>| {
-            states.push(machine.bits().into());
-            known.push((machine.hash(), 0.5));
-        };
+        if self.known.len() > MOST {
+            self.known.clear();
+        }
+        let mut states: Vec<(u128, Box<[u64]>)> = Vec::new();
+        let mut note = |machine: &Scalar| states.push((machine.hash(), machine.bits().into()));
         match self.line.last() {
-            None => note(&self.machine, &mut self.known),
+            None => note(&self.machine),
             Some(last) => {
                 self.machine.unmake();
                 let legal = legal_moves(&self.machine);
                 for &one in &legal[0] {
                     for &other in &legal[1] {
                         self.machine.make(&[one, other]);
-                        note(&self.machine, &mut self.known);
+                        note(&self.machine);
                         self.machine.unmake();
                     }
                 }
@@ -66,14 +69,14 @@ impl<'a> Judge<'a> {
             }
         }
         let mut seen: Vec<StateId> = Vec::new();
-        for (states, known) in states.chunks(LANES).zip(self.known.chunks_mut(LANES)) {
-            self.lanes.load_all(&states.iter().map(|state| &**state).collect::<Vec<_>>());
+        for states in states.chunks(LANES) {
+            self.lanes.load_all(&states.iter().map(|(_, state)| &**state).collect::<Vec<_>>());
             let sight = look(self.field, &self.lanes, &mut self.observer);
-            for (lane, (_, opinion)) in known.iter_mut().enumerate() {
+            for (lane, (hash, _)) in states.iter().enumerate() {
                 seen.clear();
                 sight.states(lane, 0, &mut seen);
                 let value = self.brain.think(&self.field.vocabulary, &seen);
-                *opinion = ((value / GRAIN).round() * GRAIN) as f32;
+                self.known.insert(*hash, ((value / GRAIN).round() * GRAIN) as f32);
             }
         }
     }
@@ -105,11 +108,10 @@ impl search::Position for Judge<'_> {
 
     fn estimate(&mut self, role: RoleId) -> f32 {
         let hash = self.machine.hash();
-        let find = |known: &[(u128, f32)]| known.iter().find(|(other, _)| *other == hash).map(|(_, opinion)| *opinion);
-        let opinion = find(&self.known).unwrap_or_else(|| {
+        if !self.known.contains_key(&hash) {
             self.look();
-            find(&self.known).expect("it is its own sibling")
-        });
+        }
+        let opinion = self.known[&hash];
         if role.0 == 0 { opinion } else { 1.0 - opinion }
     }
 }
