@@ -22,7 +22,7 @@ fn hand_made_functions_have_the_values_worked_out_by_hand() {
     let (weighted, uniform) = (hand_made::weighted(&field).unwrap(), hand_made::uniform(&field).unwrap());
     let mut judges = [&weighted, &uniform].map(|brain| Judge::new(&field, compiled.clone(), brain));
     let network = field.game.circuit.network.clone();
-    let role = |name: &str| network.roles.iter().position(|&role| network.name(role) == name).unwrap();
+    let role = |name: &str| network.roles.iter().position(|role| role == name).unwrap();
     let (red, white) = (role("red"), role("white"));
     let chosen = |role: usize, name: &str| {
         let named = |&chosen: &u32| network.name(network.moves[chosen as usize]) == name;
