@@ -192,11 +192,18 @@ impl Found {
         all.map(|sum| sum / n)
     }
 
+    /// Games that the first side lost, drew and won.
+    fn games(&self) -> [usize; 3] {
+        [0, 1, 2].map(|points| self.played.iter().filter(|game| game.points == points).count())
+    }
+
     fn line(&self) -> String {
         let (points, most) = (Mean::of(&self.points), 2.0 * self.contest.games as f64);
         let [one, other] = &self.contest.agents;
+        let [lost, drawn, won] = self.games();
         format!(
-            "{:>16} - {:16} {:6.2} ± {:.2} of {most:.0} ({:.1} % ± {:.1}) in {} matches; judged for a move: {:.1}, {:.1}",
+            "{:>16} - {:16} {:6.2} ± {:.2} of {most:.0} ({:.1} % ± {:.1}) in {} matches; +{won} ={drawn} -{lost}; judged for a \
+             move: {:.1}, {:.1}",
             one.to_string(),
             other.to_string(),
             points.mean,
@@ -216,9 +223,10 @@ impl Found {
             let [nodes, judged, opened] = self.work(side);
             format!("{{\"visited\":{nodes:.3},\"judged\":{judged:.3},\"opened\":{opened:.3}}}")
         };
+        let [lost, drawn, won] = self.games();
         format!(
             "{{\"one\":\"{one}\",\"other\":\"{other}\",\"opening\":{},\"matches\":{},\"games\":{},\"points\":{:.4},\
-             \"of\":{},\"half\":{:.4},\"variance\":{:.4},\"per_move\":[{},{}],\"processor_seconds\":{:.1}}}",
+             \"of\":{},\"half\":{:.4},\"variance\":{:.4},\"won\":{won},\"drawn\":{drawn},\"lost\":{lost},\"per_move\":[{},{}],\"processor_seconds\":{:.1}}}",
             self.contest.opening,
             self.points.len(),
             self.contest.games,

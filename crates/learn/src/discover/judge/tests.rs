@@ -69,7 +69,7 @@ fn opinions_do_not_depend_on_siblings() {
             let legal = legal_moves(walker.machine());
             let joint: Vec<u32> = legal.iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
             walker.make(&joint);
-            jumper.jump(&walker.machine().bits().to_vec());
+            jumper.jump(walker.machine().bits());
             let said = walker.estimate(RoleId(0));
             assert_eq!(said, jumper.estimate(RoleId(0)));
             assert_eq!(1.0 - said, walker.estimate(RoleId(1)));
