@@ -226,7 +226,8 @@ impl Found {
         let [lost, drawn, won] = self.games();
         format!(
             "{{\"one\":\"{one}\",\"other\":\"{other}\",\"opening\":{},\"matches\":{},\"games\":{},\"points\":{:.4},\
-             \"of\":{},\"half\":{:.4},\"variance\":{:.4},\"won\":{won},\"drawn\":{drawn},\"lost\":{lost},\"per_move\":[{},{}],\"processor_seconds\":{:.1}}}",
+             \"of\":{},\"half\":{:.4},\"variance\":{:.4},\"won\":{won},\"drawn\":{drawn},\"lost\":{lost},\
+             \"per_move\":[{},{}],\"processor_seconds\":{:.1}}}",
             self.contest.opening,
             self.points.len(),
             self.contest.games,
