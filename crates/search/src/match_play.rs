@@ -80,6 +80,10 @@ pub struct Work {
     pub n_searches: u64,
     /// States visited.
     pub nodes: u64,
+    /// States judged, where it counts them.
+    pub judged: u64,
+    /// States opened, where it counts them.
+    pub opened: u64,
     /// Playouts.
     pub playouts: u64,
     /// The depths reached, added up.
@@ -92,6 +96,8 @@ impl Work {
         if answer.nodes > 0 {
             self.n_searches += 1;
             self.nodes += answer.nodes;
+            self.judged += answer.judged;
+            self.opened += answer.opened;
             self.playouts += answer.playouts;
             self.depths += u64::from(answer.depth);
         }

@@ -56,6 +56,10 @@ pub struct Answer {
     pub values: Vec<f32>,
     /// States visited.
     pub nodes: u64,
+    /// States judged by an estimate; 0 in searches that don't count them.
+    pub judged: u64,
+    /// States opened besides the first: those whose moves were made. 0 in searches that don't count them.
+    pub opened: u64,
     /// Random matches played to their end.
     pub playouts: u64,
     /// How many joint moves ahead it looked.

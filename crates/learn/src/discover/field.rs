@@ -28,7 +28,7 @@ pub struct Field {
     pub squares: Squares,
     /// What names mean.
     pub vocabulary: Vocabulary,
-    compiled: Arc<lanes::Compiled>,
+    pub(super) compiled: Arc<lanes::Compiled>,
     plies: u32,
     threads: usize,
 }
@@ -85,6 +85,11 @@ impl Brain {
     /// How many terms there are.
     pub fn n_terms(&self) -> usize {
         self.weights.len()
+    }
+
+    /// What it expects where the squares are seen in these states, for the one who looks.
+    pub fn think(&self, vocabulary: &Vocabulary, seen: &[StateId]) -> f64 {
+        self.judge(&Position::new(vocabulary, seen), vocabulary.phase(seen))
     }
 
     /// What it expects in a position of a phase for the one who looks.
@@ -356,8 +361,7 @@ impl<'a> Table<'a> {
             (None, Some(brain)) => {
                 seen.clear();
                 sight.states(lane, next.mover as u32, &mut seen);
-                let vocabulary = &self.field.vocabulary;
-                brain.judge(&Position::new(vocabulary, &seen), vocabulary.phase(&seen))
+                brain.think(&self.field.vocabulary, &seen)
             }
         };
         batch.iter().enumerate().map(&mut worth).collect()
@@ -406,7 +410,7 @@ fn ends(lanes: &mut Lanes) -> Vec<Option<[End; 2]>> {
 }
 
 /// Looks at the boards in all lanes.
-fn look<'a>(field: &Field, lanes: &Lanes, observer: &mut Observer<'a>) -> Sight<'a> {
+pub(super) fn look<'a>(field: &Field, lanes: &Lanes, observer: &mut Observer<'a>) -> Sight<'a> {
     let value = |wire: &Wire| {
         let value = if wire.gate() == 0 { Vector::ZERO } else { lanes.fluent(wire.gate() - 1) };
         if wire.is_inverted() { !value } else { value }

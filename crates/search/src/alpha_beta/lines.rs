@@ -99,6 +99,7 @@ impl<P: Position> AlphaBeta<P> {
             if ply as u32 >= self.hard_depth {
                 return self.judge(ply);
             }
+            self.opened += 1;
             self.position.make(&frame.joint);
             let found = self.visit(depth, alpha, beta, ply + 1, limit);
             self.position.unmake();
@@ -145,6 +146,7 @@ impl<P: Position> AlphaBeta<P> {
             self.table.put(key, to_table(found.score, ply), u32::MAX, depth, reach, Bound::Exact);
             return found;
         }
+        self.opened += 1;
         let maximize = ours > 1;
         let n = if maximize { ours } else { product };
         let first = entry.map_or(u32::MAX, |entry| entry.best);
@@ -321,6 +323,7 @@ impl<P: Position> AlphaBeta<P> {
         if let Some(score) = self.estimates[ply] {
             return score;
         }
+        self.judged += 1;
         let score = (self.position.estimate(self.role).clamp(0.0, 1.0) * SCALE as f32) as i32;
         self.estimates[ply] = Some(score);
         score

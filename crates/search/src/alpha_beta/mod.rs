@@ -124,6 +124,8 @@ pub struct AlphaBeta<P> {
     without_counters: bool,
     clean: u32,
     nodes: u64,
+    judged: u64,
+    opened: u64,
     stopped: Option<StopReason>,
 }
 
@@ -161,6 +163,8 @@ impl<P: Position> AlphaBeta<P> {
             without_counters: false,
             clean: 0,
             nodes: 0,
+            judged: 0,
+            opened: 0,
             stopped: None,
             position,
         }
@@ -248,7 +252,7 @@ impl<P: Position> AlphaBeta<P> {
             let place = moves.iter().position(|entry| entry.0 == chosen).expect("it is a legal move");
             moves[..=place].rotate_right(1);
         }
-        answer.nodes = self.nodes;
+        (answer.nodes, answer.judged, answer.opened) = (self.nodes, self.judged, self.opened);
         let value = |score: i32| self.value(score);
         answer.values[role.0 as usize] = value(root_score.unwrap_or(moves[0].1));
         if let ([_, _], true) = (&answer.values[..], self.nature.constant_sum) {
@@ -273,7 +277,7 @@ impl<P: Position> AlphaBeta<P> {
         self.killers.fill([u32::MAX; 2]);
         self.estimates.fill(None);
         self.clean = self.nature.counters.clean(state);
-        (self.nodes, self.stopped) = (0, None);
+        (self.nodes, self.judged, self.opened, self.stopped) = (0, 0, 0, None);
     }
 
     /// One iteration: the root's moves are put in order, best first. `None` if it was stopped; what it had found by then is

@@ -3,12 +3,13 @@
 //! Where knowledge is weak many leaves have the root's value, and it matters which of them is opened. Duminy (2006) takes the one
 //! with the fewest moves from the root ([`Tie::Shallow`]), which degrades to breadth-first search and finds short wins first;
 //! his control takes the one with the most ([`Tie::Deep`]). A search may open so many states besides the root: its *span*. The
-//! form that needs memory for one line only is [`recursive`].
+//! form that needs memory for one line only is [`recursive`]; what all of them are compared with is [`plain`].
 //!
 //! A state is worth what its position promises the role that moved there, one minus that for the other role. The searching role
 //! maximises where it has a choice, and others minimise. This is made for two roles that take turns: where several choose at
 //! once, what the others do is taken to be our choice, too.
 
+pub mod plain;
 pub mod recursive;
 
 use machine::RoleId;
@@ -201,6 +202,8 @@ impl<P: Position> Principal<P> {
         let n_roles = self.position.machine().network().roles.len();
         let own = self.role.0 as usize;
         let mut answer = Answer { nodes: self.nodes.len() as u64 - 1, stop, ..Answer::default() };
+        answer.judged = self.nodes.iter().skip(1).filter(|node| !node.is_end).count() as u64;
+        answer.opened = self.opened.len() as u64 - 1;
         answer.proven = stop == StopReason::Solved;
         answer.depth = self.nodes.iter().map(|node| node.ply).max().unwrap_or(0);
         answer.values = vec![f32::NAN; n_roles];

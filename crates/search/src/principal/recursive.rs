@@ -20,6 +20,7 @@ pub struct Recursive<P> {
     role: RoleId,
     n_opened: u64,
     n_nodes: u64,
+    n_judged: u64,
     depth: u32,
     /// Joint moves from the root to each state that is opened, where somebody wants to know.
     #[cfg(test)]
@@ -46,6 +47,7 @@ impl<P: Position> Recursive<P> {
             role: RoleId(0),
             n_opened: 0,
             n_nodes: 0,
+            n_judged: 0,
             depth: 0,
             #[cfg(test)]
             opened: Vec::new(),
@@ -71,7 +73,9 @@ impl<P: Position> Recursive<P> {
         for joint in all(&legal) {
             self.position.make(&joint);
             let value = worth_after(&mut self.position, self.role, mover);
-            let closed = self.position.machine().terminal() || self.path.len() >= DEPTH;
+            let is_end = self.position.machine().terminal();
+            self.n_judged += u64::from(!is_end);
+            let closed = is_end || self.path.len() >= DEPTH;
             children.push(Child { joint, value, closed });
             self.position.unmake();
         }
@@ -110,7 +114,7 @@ impl<P: Position> Recursive<P> {
 impl<P: Position> Player for Recursive<P> {
     fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
         self.role = role;
-        (self.n_opened, self.n_nodes, self.depth) = (0, 0, 0);
+        (self.n_opened, self.n_nodes, self.n_judged, self.depth) = (0, 0, 0, 0);
         #[cfg(test)]
         self.opened.clear();
         self.position.jump(state);
@@ -118,7 +122,7 @@ impl<P: Position> Player for Recursive<P> {
         let n_roles = self.position.machine().network().roles.len();
         let own = role.0 as usize;
         let mut answer = Answer { joint: children[0].joint.clone(), nodes: self.n_nodes, ..Answer::default() };
-        answer.depth = self.depth;
+        (answer.judged, answer.opened, answer.depth) = (self.n_judged, self.n_opened - 1, self.depth);
         answer.stop = if children[0].closed { StopReason::Depth } else { StopReason::Nodes };
         answer.values = vec![f32::NAN; n_roles];
         answer.values[own] = children[0].value;

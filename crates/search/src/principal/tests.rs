@@ -1,5 +1,6 @@
 use machine::scalar::{Compiled, Scalar};
 
+use super::plain::Plain;
 use super::recursive::Recursive;
 use super::*;
 use crate::alpha_beta::{self, AlphaBeta};
@@ -119,6 +120,44 @@ fn without_ties_all_forms_agree() {
     assert!(n_compared > 1_000, "{n_compared}");
 }
 
+/// The value of the current state to a depth, by definition, for the first role.
+fn minimax(position: &mut Drawn, depth: u32) -> f32 {
+    if depth == 0 || position.machine.terminal() {
+        return worth(position, RoleId(0));
+    }
+    let legal = legal_moves(position.machine());
+    let mut values = Vec::new();
+    for joint in all(&legal) {
+        position.make(&joint);
+        values.push(minimax(position, depth - 1));
+        position.unmake();
+    }
+    let better = if legal[0].len() > 1 { f32::max } else { f32::min };
+    values.into_iter().reduce(better).expect("somebody has a move")
+}
+
+/// Pruning leaves the value as it is, and counts are right: all that is visited was judged, opened or an end.
+#[test]
+fn plain_search_finds_the_minimax_value() {
+    let start = of_rules(LINE).bits().to_vec();
+    let (mut n_visited, mut n_all) = (0, 0);
+    for seed in 0..20 {
+        for depth in 1..=4 {
+            let drawn = || Drawn::new(of_rules(LINE), seed);
+            let answer = Plain::new(drawn(), depth).choose(&start, RoleId(0), &Limit::nodes(u64::MAX));
+            let value = minimax(&mut drawn(), depth);
+            assert_eq!(answer.values[0], value);
+            let mut position = drawn();
+            position.make(&answer.joint);
+            assert_eq!(minimax(&mut position, depth - 1), value);
+            assert_eq!(answer.nodes, answer.judged + answer.opened);
+            n_visited += answer.nodes;
+            n_all += (1..=depth).map(|ply| 3u64.pow(ply)).sum::<u64>();
+        }
+    }
+    assert!(n_visited < n_all * 3 / 4, "{n_visited} of {n_all}");
+}
+
 /// Whoever knows nothing opens what is nearest first, or farthest.
 #[test]
 fn ties_are_broken_by_distance() {
@@ -142,7 +181,7 @@ fn the_span_is_kept() {
     for span in [0, 1, 7, 50] {
         let mut search = Principal::new(Drawn::new(of_game("connect-four-5x4"), 3), settings(Tie::Shallow, span));
         let answer = search.search(&start, RoleId(0), &Limit::nodes(u64::MAX));
-        assert_eq!(search.opened.len() as u64, span + 1);
+        assert_eq!((search.opened.len() as u64, answer.opened, answer.judged), (span + 1, span, answer.nodes));
         assert!(answer.nodes >= 5 && !answer.joint.is_empty());
         let mut few = Principal::new(Drawn::new(of_game("connect-four-5x4"), 3), settings(Tie::Shallow, 1_000));
         few.search(&start, RoleId(0), &Limit::nodes(20));

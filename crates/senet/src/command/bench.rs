@@ -1,5 +1,7 @@
 //! `senet bench`: how fast a game runs.
 
+mod search;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -17,12 +19,17 @@ use super::trace::Engine;
 use crate::library::GAMES;
 use crate::rules::{self, Rules};
 
-/// Measures random playouts from the initial state to the end, on one thread
+/// Measures random playouts from the initial state to the end on one thread, or searches
+///
+/// Searches are made from states of random matches, and rates are for a second on the processor. With several threads, each has
+/// a search of its own, and the last column says how many times as much they do together.
 ///
 /// Examples:
 ///   senet bench connect-four                        all engines
 ///   senet bench othello --engine lanes --seconds 10 --json
 ///   senet bench --all --seconds 1                   the whole library, as a table
+///   senet bench othello hex-7 --search              nodes and playouts of each search
+///   senet bench othello --search --threads 2        the same, and on two threads
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
@@ -35,7 +42,13 @@ pub(crate) struct Bench {
     /// The engine to measure; all of them by default
     #[arg(long, value_enum)]
     engine: Option<Engine>,
-    /// How long to measure each engine
+    /// Measures searches instead of playouts
+    #[arg(long, conflicts_with_all = ["engine", "playouts"])]
+    search: bool,
+    /// Measures searches on one thread and on so many
+    #[arg(long, default_value_t = 1, requires = "search", value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+    /// How long to measure each engine or search
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
     /// Plays this many matches instead, so that two runs do the same work
@@ -77,7 +90,10 @@ struct Measurement {
 
 pub(crate) fn run(arguments: Bench) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
-    if !arguments.json {
+    let threads = usize::from(arguments.threads);
+    if arguments.search && !arguments.json {
+        search::print_head(&mut out, threads)?;
+    } else if !arguments.json {
         writeln!(
             out,
             "{:<26} {:<9} {:>12} {:>13} {:>9} {:>9} {:>10} {:>8}",
@@ -87,6 +103,17 @@ pub(crate) fn run(arguments: Bench) -> anyhow::Result<ExitCode> {
     let library = GAMES.iter().map(|game| game.name.to_owned()).filter(|_| arguments.all);
     for name in arguments.rules.iter().cloned().chain(library) {
         let rules = rules::read(&name)?;
+        if arguments.search {
+            search::measure(&rules, arguments.seconds, threads, arguments.seed, &mut |row| {
+                if arguments.json {
+                    writeln!(out, "{}", serde_json::to_string(row)?)?;
+                } else {
+                    row.print(&mut out)?;
+                }
+                Ok(out.flush()?)
+            })?;
+            continue;
+        }
         let engines = [Engine::Reference, Engine::Scalar, Engine::Lanes];
         for engine in engines.into_iter().filter(|&engine| arguments.engine.is_none_or(|wanted| wanted == engine)) {
             let measurement = measure(&rules, engine, &arguments)?;

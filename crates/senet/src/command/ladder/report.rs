@@ -414,7 +414,8 @@ const INTRODUCTION: &str = "\
 # Strength
 
 How strong the players are that `senet learn` makes, game by game. This page is the output of `senet ladder`; the same command
-goes on with a ladder that was interrupted, and prints the page again once all is done.
+goes on with a ladder that was interrupted, and prints the page again once all is done. How searches compare that judge by the same
+function is another page: [search.md](search.md).
 
 ## How it was measured
 
