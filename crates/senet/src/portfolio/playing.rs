@@ -225,11 +225,13 @@ impl Playing {
     pub(super) fn is_answered(&self) -> bool {
         let top = self.top();
         let is_checked = self.opinions.iter().any(|(_, opinion)| opinion.rank == Rank::Legal);
-        if is_checked && self.opinions.iter().any(|(_, opinion)| opinion.is_won()) {
-            return true;
-        }
         let mut best = self.seats.iter().filter(|seat| !seat.failed && seat.is_ready && Some(seat.rank) == top);
-        is_checked && best.all(|seat| seat.done >= self.question.0)
+        is_checked && (self.is_won() || best.all(|seat| seat.done >= self.question.0))
+    }
+
+    /// Whether somebody is certain to win.
+    fn is_won(&self) -> bool {
+        self.opinions.iter().any(|(_, opinion)| opinion.is_won())
     }
 
     /// Whether everything is prepared. One who plays alone goes on thinking about the start.
@@ -254,10 +256,15 @@ impl Playing {
 
     /// Nobody waits for answers any more; those who should have answered and did not are late.
     pub(super) fn close(&mut self) {
-        let (question, top) = (self.question.0, self.top());
+        let (question, top, is_won) = (self.question.0, self.top(), self.is_won());
         for place in 0..self.seats.len() {
             let seat = &mut self.seats[place];
             if seat.failed || !seat.is_ready || Some(seat.rank) != top || seat.done >= question {
+                continue;
+            }
+            // Who is not asked to the end is not late.
+            if is_won {
+                seat.since = question;
                 continue;
             }
             if question - seat.done.max(seat.since) >= PATIENCE {
