@@ -163,10 +163,13 @@ impl Ways {
             About::More(..) => {
                 let more = value as i32 - other_value as i32;
                 let how = if more < 0 { "less" } else { "more" };
-                let more = or_more(MOST_MORE as u32, more.unsigned_abs());
-                match one {
-                    Number::Land(_) => format!("{more} {how} lies open to {name} than to {other_name}"),
-                    _ => format!("{name} has {more} steps {how} to go in all than {other_name}"),
+                let much = or_more(MOST_MORE as u32, more.unsigned_abs());
+                let steps = if more.abs() == 1 { "step" } else { "steps" };
+                match (one, more) {
+                    (Number::Land(_), 0) => format!("as much lies open to {name} as to {other_name}"),
+                    (Number::Land(_), _) => format!("{much} {how} lies open to {name} than to {other_name}"),
+                    (_, 0) => format!("{name} and {other_name} have as many steps to go in all"),
+                    _ => format!("{name} has {much} {steps} {how} to go in all than {other_name}"),
                 }
             }
         }
