@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use machine::lanes::{Adder, Compiled as Machine, LANES, Lanes, Vector};
-use machine::network::{Gate, Network, Wire};
+use machine::network::{Network, Wire};
 use machine::relax::{Builder, Twin, flip};
 
 /// A number that relaxed games have for a state.
@@ -125,6 +125,9 @@ impl Compiled {
     pub fn new(network: &Network, numbers: &[Number]) -> Compiled {
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
+        if network.n_gates() > MAX_GATES {
+            return Compiled { numbers: Vec::new(), goals: None, lands: None };
+        }
         let goals = Goals::new(network, &numbers);
         let lands = Lands::new(network, &numbers);
         let is_there = |number: &Number| match *number {
@@ -139,15 +142,6 @@ impl Compiled {
     pub fn numbers(&self) -> &[Number] {
         &self.numbers
     }
-
-    /// How many gates are evaluated for a layer of 512 states, in each of the relaxed games.
-    pub fn size(&self) -> [usize; 2] {
-        let size = |relaxed: &Relaxed| relaxed.machine.n_ops().iter().sum();
-        [
-            self.goals.as_ref().map_or(0, |goals| size(&goals.relaxed)),
-            self.lands.as_ref().map_or(0, |lands| size(&lands.relaxed)),
-        ]
-    }
 }
 
 /// The goals of the best value that a role can have.
@@ -160,15 +154,7 @@ fn best_goals(network: &Network, role: u32) -> Vec<Wire> {
 /// The parts of the best goal that a role can have, if it is one and has several.
 fn best_goal_parts(network: &Network, role: u32) -> Option<Vec<Wire>> {
     let [goal] = best_goals(network, role)[..] else { return None };
-    let (mut waiting, mut parts) = (vec![goal], Vec::new());
-    while let Some(wire) = waiting.pop() {
-        match &network.gates[wire.gate() as usize] {
-            Gate::And(inputs) if !wire.is_inverted() => waiting.extend(inputs),
-            _ => parts.push(wire),
-        }
-    }
-    parts.sort_unstable();
-    parts.dedup();
+    let parts = network.parts(goal);
     (2..=MAX_PARTS).contains(&parts.len()).then_some(parts)
 }
 
@@ -195,7 +181,7 @@ fn grow(builder: &mut Builder, network: &Network, twins: &[Twin], first: [usize;
     }
 }
 
-/// The fluents of a relaxed game that stand for those of a game, as it begins with blocks of so many.
+/// The fluents of a relaxed game that stand for those of a game: the places of the first ones that may hold and that may not.
 fn block(builder: &Builder, network: &Network, first: [usize; 2]) -> Vec<Twin> {
     (0..network.fluents.len()).map(|fluent| first.map(|first| builder.fluent(first + fluent))).collect()
 }

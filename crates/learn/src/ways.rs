@@ -119,11 +119,6 @@ impl Ways {
         self.compiled.numbers()
     }
 
-    /// How many gates are evaluated for a layer of 512 states.
-    pub fn size(&self) -> [usize; 2] {
-        self.compiled.size()
-    }
-
     /// How many slots there are.
     pub fn n_slots(&self) -> usize {
         self.n_slots as usize

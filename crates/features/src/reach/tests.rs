@@ -1,4 +1,5 @@
 use machine::RoleId;
+use machine::network::Gate;
 use machine::scalar::{self, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -167,6 +167,20 @@ impl Network {
         self.constant_fluents.iter().any(same).then_some(Wire::TRUE)
     }
 
+    /// What must hold together for a wire to be true, in ascending order.
+    pub fn parts(&self, wire: Wire) -> Vec<Wire> {
+        let (mut waiting, mut parts) = (vec![wire], Vec::new());
+        while let Some(wire) = waiting.pop() {
+            match &self.gates[wire.gate() as usize] {
+                Gate::And(inputs) if !wire.is_inverted() => waiting.extend(inputs),
+                _ => parts.push(wire),
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    }
+
     /// A new gate that is true where all of the wires are; for formulas over states.
     pub fn all_of(&mut self, wires: &[Wire]) -> Wire {
         let mut wires = wires.to_vec();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::lanes::{self, LANES, Lanes, Vector};
-use machine::network::{Gate, Network, Wire};
+use machine::network::Wire;
 
 /// States that follow from others, in the order in which they were asked for.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Expander {
         let network = lanes.network();
         let mut goals = network.goals.iter().filter(|goal| goal.0 == 0 && goal.1 == best);
         let mut parts = match (goals.next(), goals.next()) {
-            (Some(goal), None) => parts(network, goal.2),
+            (Some(goal), None) => network.parts(goal.2),
             _ => Vec::new(),
         };
         if parts.len() > MAX_PARTS {
@@ -130,20 +130,6 @@ fn count_choices(parents: &[&[u64]], come: &[Vector], n_choices: &mut Vec<u32>) 
     for lane in (0..n).filter(|&lane| scarce[family[lane]].is_empty()) {
         n_choices[lane] = (first[family[lane] + 1] - first[family[lane]]) as u32;
     }
-}
-
-/// What must hold together for a wire to be true.
-pub(super) fn parts(network: &Network, wire: Wire) -> Vec<Wire> {
-    let (mut waiting, mut parts) = (vec![wire], Vec::new());
-    while let Some(wire) = waiting.pop() {
-        match &network.gates[wire.gate() as usize] {
-            Gate::And(inputs) if !wire.is_inverted() => waiting.extend(inputs),
-            _ => parts.push(wire),
-        }
-    }
-    parts.sort_unstable();
-    parts.dedup();
-    parts
 }
 
 /// The results of the first `n` lanes if the match were over.

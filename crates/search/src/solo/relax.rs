@@ -11,8 +11,6 @@ use machine::network::{Gate, Network, Wire};
 use machine::relax::{Builder, Twin, flip};
 use rustc_hash::FxHashMap;
 
-use super::expand::parts;
-
 /// Measures states by the relaxed game.
 pub(super) struct Relaxed {
     lanes: Lanes,
@@ -43,7 +41,7 @@ impl Relaxed {
         let mut twins = Twins::new(network, n_words);
         twins.work_out(network, n_words, lasting)?;
         let goal_parts = match goals[..] {
-            [goal] => parts(network, goal),
+            [goal] => network.parts(goal),
             _ => Vec::new(),
         };
         let holds: Vec<Wire> = goals.iter().map(|&goal| twins.may(goal)).collect();
