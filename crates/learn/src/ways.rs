@@ -14,7 +14,7 @@ pub struct Ways {
 
 /// What a table is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+enum About {
     /// A number.
     One(Number),
     /// The numbers of two roles.
@@ -98,7 +98,7 @@ impl Ways {
     }
 
     /// The numbers that differ between states, among all that there may be.
-    pub fn choose(network: &Network, states: &[&[u64]]) -> Vec<Number> {
+    pub(crate) fn choose(network: &Network, states: &[&[u64]]) -> Vec<Number> {
         /// A number that is the same in more than so many of a hundred states says little.
         const SAME: usize = 95;
         let compiled = Arc::new(reach::Compiled::new(network, &reach::candidates(network)));
@@ -171,7 +171,7 @@ impl Ways {
     }
 
     /// The slot of another game's tables that says the same, if its roles are these.
-    pub fn counterpart(&self, slot: u32, of: &Ways, role: &dyn Fn(u32) -> Option<u32>) -> Option<u32> {
+    pub(crate) fn counterpart(&self, slot: u32, of: &Ways, role: &dyn Fn(u32) -> Option<u32>) -> Option<u32> {
         let (about, place) = self.slot(slot);
         let (one, other) = about.numbers();
         let (one, other) = (one.of(role(one.role())?), other.of(role(other.role())?));
@@ -188,26 +188,26 @@ impl Ways {
     }
 
     /// A thread's means to look into the tables.
-    pub fn look(&self) -> Look {
+    pub(crate) fn look(&self) -> Look {
         Look { reach: Reach::new(self.compiled.clone()), numbers: Vec::new() }
     }
 }
 
 /// A thread's means to look into tables.
-pub struct Look {
+pub(crate) struct Look {
     reach: Reach,
     numbers: Vec<u32>,
 }
 
 impl Look {
     /// Measures states.
-    pub fn measure(&mut self, states: &[&[u64]]) {
+    pub(crate) fn measure(&mut self, states: &[&[u64]]) {
         self.numbers.clear();
         self.reach.measure(states, &mut self.numbers);
     }
 
     /// The slots of a state that was measured.
-    pub fn slots<'a>(&'a self, ways: &'a Ways, state: usize) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn slots<'a>(&'a self, ways: &'a Ways, state: usize) -> impl Iterator<Item = u32> + 'a {
         let n = ways.numbers().len();
         let numbers = &self.numbers[state * n..(state + 1) * n];
         ways.tables

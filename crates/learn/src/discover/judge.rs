@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use search::legal_moves;
 
 use super::field::{Brain, Field, look};
+
 /// A place in a game for two, and what a brain thinks of it.
 pub struct Judge<'a> {
     field: &'a Field,

@@ -197,7 +197,7 @@ impl Solver {
 
     /// The joint moves in a state in which the role chooses after which it is still sure of so many points, as far as the limit goes.
     /// After [`Solver::solve`] most of them are known.
-    pub fn keeping(&mut self, state: &[u64], value: i64, limit: &Limit) -> Vec<Vec<u32>> {
+    fn keeping(&mut self, state: &[u64], value: i64, limit: &Limit) -> Vec<Vec<u32>> {
         let Some(goal) = self.goals.iter().position(|&goal| goal >= value) else { return Vec::new() };
         let (mut legal, mut joints) = (Vec::new(), Vec::new());
         self.machine.jump(state);
