@@ -253,7 +253,7 @@ impl Fast {
         let form = |chosen: u32| term::canonical(&network.name(network.moves[chosen as usize])).unwrap_or_default();
         let moves = network.moves_of.iter().map(|range| range.clone().map(|chosen| (form(chosen), chosen)).collect());
         let moves = moves.collect();
-        Fast { machine, player: Uct::new(compiled.lanes, uct::Settings::default(), seed), moves, n_made: 0 }
+        Fast { machine, player: Uct::new(compiled.lanes, uct::Settings::strongest(), seed), moves, n_made: 0 }
     }
 
     fn catch_up(&mut self, history: &[Vec<String>]) -> Result<(), String> {

@@ -146,7 +146,7 @@ impl Table {
                 let player = BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
-            "alpha-beta" => player(model, Search::AlphaBeta, seed),
+            "alpha-beta" => player(model, Search::AlphaBeta, 1, seed),
             "greedy" => one_ply(model, seed),
             "fuzzy" => {
                 let compiled = self.fuzzy.clone().expect("the game has ground rules");

@@ -60,18 +60,22 @@ impl Search {
 /// Bytes of a player's table or tree.
 const BYTES: usize = 64 << 20;
 
-/// A player for matches of the model's game.
-pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> {
+/// A player for matches of the model's game, which searches on so many threads where its search can; on one, the same seed and bound
+/// on nodes give the same answer.
+pub fn player(model: &Arc<Model>, search: Search, threads: usize, seed: u64) -> Box<dyn Player> {
     let sight = &model.sight;
+    let opinion = || Box::new(model.opinion());
     match search {
         Search::BestFirst => {
             let settings = best_first::Settings { bytes: 4 * BYTES, ..best_first::Settings::default() };
-            let player = BestFirst::new(sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
+            let player = BestFirst::new(sight.lanes.clone(), opinion(), settings, seed);
+            let player = (1..threads).fold(player, |player, _| player.helped_by(opinion()));
             Box::new(Seat::new(player, sight.clone()))
         }
         Search::AlphaBeta => {
             let settings = alpha_beta::Settings { bytes: BYTES, ..alpha_beta::Settings::default() };
             let player = AlphaBeta::new(model.judge(), sight.nature.clone(), settings, seed);
+            let player = (1..threads).fold(player, |player, _| player.helped_by(model.judge()));
             Box::new(Seat::new(player, sight.clone()))
         }
         Search::Tree | Search::Playouts => {
@@ -81,12 +85,14 @@ pub fn player(model: &Arc<Model>, search: Search, seed: u64) -> Box<dyn Player> 
                 Search::Tree => uct::Settings { width: (8, 64), share: 8, ..usual },
                 _ => uct::Settings { playout: 0.5, ..usual },
             };
-            let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(Box::new(model.opinion()));
+            let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(opinion());
+            let player = (1..threads).fold(player, |player, _| player.helped_by(Some(opinion())));
             Box::new(Seat::new(player, sight.clone()))
         }
         Search::Plain => {
             let compiled = lanes::Compiled::new(sight.game.circuit.network.clone());
-            Box::new(Uct::new(compiled, uct::Settings::default(), seed))
+            let player = Uct::new(compiled, uct::Settings::strongest(), seed);
+            Box::new((1..threads).fold(player, |player, _| player.helped_by(None)))
         }
         Search::Solo => Box::new(alone::player(model, 4 * BYTES, seed)),
     }

@@ -29,7 +29,7 @@ fn solutions_are_kept_and_played() {
         let result = |course: &Course, nodes: u64| {
             let stored = Stored::from_bytes(&course.checkpoint().model.to_bytes()).expect("reads back");
             let model = stored.load(game.clone()).expect("it is of the game");
-            let mut player = player(&model, Search::fitting(&model.sight)[0], 1);
+            let mut player = player(&model, Search::fitting(&model.sight)[0], 1, 1);
             let mut machine = Scalar::new(Compiled::new(game.circuit.network.clone()));
             let limit = Limit::nodes(nodes);
             let played = match_play::play(&mut machine, &mut [&mut *player], &[], 500, &mut |_, choose| choose(&limit));

@@ -169,7 +169,10 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
             }
         }
         name => {
-            let mut settings = uct::Settings::default();
+            let (mut settings, mut threads) = (uct::Settings::default(), 1);
+            if name.starts_with("strong") {
+                settings = uct::Settings::strongest();
+            }
             for part in name.split('-').skip(1) {
                 match part.split_once('=') {
                     Some(("c", value)) => settings.exploration = value.parse().expect("a number"),
@@ -177,11 +180,14 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
                     Some(("most", value)) => settings.width.1 = value.parse().expect("a number"),
                     Some(("first", value)) => settings.first = value.parse().expect("a number"),
                     Some(("share", value)) => settings.share = value.parse().expect("a number"),
+                    Some(("rave", value)) => settings.rave = Some(value.parse().expect("a number")),
+                    Some(("threads", value)) => threads = value.parse().expect("a number"),
                     Some(("reuse", value)) => settings.reuse = value == "1",
                     _ => panic!("no player is called {name}"),
                 }
             }
-            Box::new(Uct::new(game.lanes.clone(), settings, seed))
+            let player = Uct::new(game.lanes.clone(), settings, seed);
+            Box::new((1..threads).fold(player, |player, _| player.helped_by(None)))
         }
     }
 }

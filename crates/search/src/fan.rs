@@ -18,6 +18,11 @@ impl Fan {
         Fan { lanes: Lanes::new(compiled), legal: Vec::new() }
     }
 
+    /// The machine.
+    pub fn compiled(&self) -> &Arc<Compiled> {
+        self.lanes.compiled()
+    }
+
     /// The network.
     pub fn network(&self) -> &Network {
         self.lanes.network()

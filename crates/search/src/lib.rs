@@ -46,6 +46,7 @@ pub mod solo;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
+mod together;
 pub mod uct;
 
 pub use alpha_beta::AlphaBeta;

@@ -4,7 +4,7 @@ use machine::RoleId;
 use machine::scalar::Scalar;
 
 /// A thread's place in a game, with an opinion on it.
-pub trait Position {
+pub trait Position: Send {
     /// The machine; its state is the current one.
     fn machine(&self) -> &Scalar;
 

@@ -165,7 +165,7 @@ impl Players {
 
     fn own(&self, kind: Kind, seed: u64) -> Box<dyn Player> {
         match kind.is_timed() {
-            true => player::player(&self.model, self.search, seed),
+            true => player::player(&self.model, self.search, 1, seed),
             false => player::one_ply(&self.model, seed),
         }
     }

@@ -141,9 +141,7 @@ impl<P: Position> AlphaBeta<P> {
             let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
                 return Found { score: 0, complete: false };
             };
-            let reach = self.hard_depth.saturating_sub(ply as u32) as u16;
-            let depth = if found.complete { Entry::COMPLETE } else { depth as u8 };
-            self.table.put(key, to_table(found.score, ply), u32::MAX, depth, reach, Bound::Exact);
+            self.remember(key, ply, depth, found, u32::MAX, Bound::Exact);
             return found;
         }
         self.opened += 1;
@@ -245,11 +243,15 @@ impl<P: Position> AlphaBeta<P> {
             }
             _ => Bound::Exact,
         };
-        let score = sign * best;
-        let reach = self.hard_depth.saturating_sub(ply as u32) as u16;
-        let depth = if complete { Entry::COMPLETE } else { depth as u8 };
-        self.table.put(key, to_table(score, ply), best_place, depth, reach, bound);
-        Found { score, complete }
+        let found = Found { score: sign * best, complete };
+        self.remember(key, ply, depth, found, best_place, bound);
+        found
+    }
+
+    fn remember(&mut self, key: u128, ply: usize, depth: u32, found: Found, best: u32, bound: Bound) {
+        let reach = self.hard_depth.saturating_sub(ply as u32) as u8;
+        let depth = if found.complete { Entry::COMPLETE } else { depth as u8 };
+        self.table.put(key, Entry { score: to_table(found.score, ply), best, depth, reach, bound });
     }
 
     /// Makes one of the moves of a state and gives its score. The window is the chooser's.

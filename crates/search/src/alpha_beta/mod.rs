@@ -13,6 +13,9 @@
 //!
 //! Counters ([`crate::nature::Counters`]) are left out of the table's keys while nothing in reach of the search can see them;
 //! estimates that look at a counter are then taken from states that differ in it.
+//!
+//! Several threads can search at the same time ([`AlphaBeta::helped_by`]): each for itself, in another order, but with one table, so
+//! that what one has found the others need not search.
 
 mod lines;
 mod matrix;
@@ -30,6 +33,7 @@ use crate::nature::Nature;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
 use crate::position::Position;
 use crate::random::legal_moves;
+use crate::together::together;
 use table::Table;
 
 /// What the other roles are taken to want.
@@ -127,6 +131,10 @@ pub struct AlphaBeta<P> {
     judged: u64,
     opened: u64,
     stopped: Option<StopReason>,
+    /// The depth of the first iteration.
+    first_depth: u32,
+    /// Those who search at the same time; they share the table.
+    helpers: Vec<AlphaBeta<P>>,
 }
 
 /// Working memory of one ply.
@@ -166,8 +174,23 @@ impl<P: Position> AlphaBeta<P> {
             judged: 0,
             opened: 0,
             stopped: None,
+            first_depth: 1,
+            helpers: Vec::new(),
             position,
         }
+    }
+
+    /// The same player with one more thread, which needs a position of its own that judges alike. What is found then depends on how
+    /// fast the threads are.
+    pub fn helped_by(mut self, position: P) -> AlphaBeta<P> {
+        let seed = self.random.random();
+        let settings = Settings { bytes: 0, ..self.settings.clone() };
+        let mut helper = AlphaBeta::new(position, self.nature.clone(), settings, seed);
+        helper.table = self.table.clone();
+        // Those who look ahead by one more are met by the others at the depth that they need next.
+        helper.first_depth = 1 + (self.helpers.len() as u32 + 1) % 2;
+        self.helpers.push(helper);
+        self
     }
 
     /// The position, to change what it thinks; what was remembered is then best forgotten ([`Player::begin`]).
@@ -185,6 +208,28 @@ impl<P: Position> AlphaBeta<P> {
 
     /// Searches for a role from a state.
     pub fn search(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
+        if self.helpers.is_empty() || self.is_max_n() {
+            return self.search_alone(state, role, limit);
+        }
+        let mut helpers = std::mem::take(&mut self.helpers);
+        let hands = std::iter::once(&mut *self).chain(&mut helpers);
+        let mut hands: Vec<(&mut AlphaBeta<P>, Answer)> = hands.map(|hand| (hand, Answer::default())).collect();
+        let stop = together(&mut hands, limit, |(hand, answer), limit| {
+            *answer = hand.search_alone(state, role, limit);
+            answer.stop
+        });
+        let answers: Vec<Answer> = hands.into_iter().map(|(_, answer)| answer).collect();
+        self.helpers = helpers;
+        let sum = |count: fn(&Answer) -> u64| answers.iter().map(count).sum();
+        let counts = (sum(|answer| answer.nodes), sum(|answer| answer.judged), sum(|answer| answer.opened));
+        let deepest = answers.into_iter().rev().max_by_key(|answer| (answer.proven, answer.depth));
+        let mut answer = deepest.expect("there is a hand");
+        (answer.nodes, answer.judged, answer.opened) = counts;
+        answer.stop = if answer.proven { StopReason::Solved } else { stop };
+        answer
+    }
+
+    fn search_alone(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
         self.position.jump(state);
         let legal = legal_moves(self.position.machine());
         let mut answer = Answer { joint: legal.iter().map(|moves| moves[0]).collect(), ..Answer::default() };
@@ -210,7 +255,7 @@ impl<P: Position> AlphaBeta<P> {
         answer.stop = StopReason::Depth;
         let mut previous = Found { score: SCALE / 2, complete: false };
         let (mut strategy, mut root_score): (Option<Vec<f64>>, Option<i32>) = (None, None);
-        for depth in 1..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
+        for depth in self.first_depth..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
             self.hard_depth = depth + SLACK + if self.settings.unstable.is_some() { MAX_EXTENSION } else { 0 };
             self.without_counters = self.hard_depth <= self.clean;
             let found = if self.is_matrix(&legal, 0) {
@@ -368,6 +413,7 @@ impl<P: Position> Player for AlphaBeta<P> {
     fn begin(&mut self) {
         self.table.clear();
         self.history.fill(0);
+        self.helpers.iter_mut().for_each(|helper| helper.history.fill(0));
     }
 }
 

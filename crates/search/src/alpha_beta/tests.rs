@@ -241,3 +241,26 @@ fn it_stops_when_told() {
     assert!(answer.nodes < 1_000);
     assert!(legal_moves(&player.position)[0].contains(&answer.joint[0]));
 }
+
+/// Threads that share a table find what looking at everything finds, and stop when told.
+#[test]
+fn threads_share_a_table() {
+    let helped = |game: &str| {
+        let player = player(game);
+        let (one, other) =
+            (Scalar::new(player.position.compiled().clone()), Scalar::new(player.position.compiled().clone()));
+        player.helped_by(one).helped_by(other)
+    };
+    agrees_on("tic-tac-toe", helped("tic-tac-toe"), 20, 0..7, 2_000_000);
+    agrees_on("connect-3-4x4", helped("connect-3-4x4"), 10, 5..12, 2_000_000);
+    let mut player = helped("connect-four");
+    let state = player.position.bits().to_vec();
+    let calls = std::cell::Cell::new(0);
+    let stop = || {
+        calls.set(calls.get() + 1);
+        calls.get() > 1_000
+    };
+    let answer = player.search(&state, RoleId(0), &Limit { nodes: u64::MAX, stop: &stop });
+    assert_eq!(answer.stop, StopReason::Stopped);
+    assert!(answer.depth > 2 && legal_moves(&player.position)[0].contains(&answer.joint[0]));
+}

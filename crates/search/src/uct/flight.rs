@@ -1,15 +1,24 @@
 //! Playouts under way, one in each lane.
 
+use std::sync::Mutex;
+
 use machine::RoleId;
 use machine::lanes::{LANES, Vector};
 
 use super::tree::{End, NONE, Path};
-use super::{Best, Uct};
+use super::{Best, Found, Hand, Plan};
 use crate::player::{Limit, StopReason};
+use crate::together::lock;
 
-/// A search that is running.
+/// What threads share while they search.
+type Shared<'a> = Mutex<&'a mut Found>;
+
+/// A search that is running, in one thread.
 pub(super) struct Flight<'a> {
-    uct: &'a mut Uct,
+    hand: &'a mut Hand,
+    plan: &'a Plan,
+    /// How many threads there are.
+    n_hands: usize,
     /// The lanes that a playout may be in.
     idle: Vec<usize>,
     /// The lanes that stand in the tree's last node and will leave the tree by a given joint move.
@@ -30,15 +39,20 @@ pub(super) struct Flight<'a> {
     judged: Vec<f32>,
     /// For one role alone: each step's moves.
     record: Option<Record>,
-    pub(super) n_playouts: u64,
-    pub(super) n_states: u64,
+    /// For each move, the lanes whose playout has it; nothing if nobody asks.
+    made: Vec<Vector>,
+    /// States that have not been counted with those of all threads.
+    n_states: u64,
 }
 
 impl<'a> Flight<'a> {
-    pub(super) fn new(uct: &'a mut Uct) -> Flight<'a> {
-        let n_roles = uct.rule.range.len();
-        let n_moves = uct.lanes.network().moves.len();
+    pub(super) fn new(hand: &'a mut Hand, plan: &'a Plan, n_hands: usize) -> Flight<'a> {
+        let n_roles = plan.rule.range.len();
+        let n_moves = hand.lanes.network().moves.len();
+        let is_alone = n_roles == 1 && hand.evaluation.is_none();
         Flight {
+            plan,
+            n_hands,
             idle: (0..LANES).rev().collect(),
             leaving: Vector::ZERO,
             fresh: Vector::ZERO,
@@ -49,46 +63,47 @@ impl<'a> Flight<'a> {
             results: vec![0.0; LANES * n_roles],
             values: Vec::new(),
             judged: vec![f32::NAN; LANES * n_roles],
-            record: (n_roles == 1 && uct.evaluation.is_none()).then(|| Record::new(n_moves, uct.settings.cap as usize)),
-            n_playouts: 0,
+            record: is_alone.then(|| Record::new(n_moves, plan.settings.cap as usize)),
+            made: if plan.settings.rave.is_some() { vec![Vector::ZERO; n_moves] } else { Vec::new() },
             n_states: 0,
-            uct,
+            hand,
         }
     }
 
     /// Plays until the limit is reached or the root is decided.
-    pub(super) fn run(&mut self, limit: &Limit) -> StopReason {
+    pub(super) fn run(&mut self, shared: &Shared, limit: &Limit) -> StopReason {
         let reason = loop {
-            if self.uct.tree.nodes[0].exact != NONE {
+            let mut found = lock(shared);
+            let is_solved = found.best.as_ref().is_some_and(|best| best.value >= self.plan.rule.range[0].1);
+            if is_solved || found.tree.nodes[0].exact != NONE {
                 break StopReason::Solved;
             }
-            if let Some(best) = &self.uct.best
-                && best.value >= self.uct.rule.range[0].1
-            {
-                break StopReason::Solved;
-            }
-            if self.n_playouts >= limit.nodes {
+            if found.n_playouts >= limit.nodes {
                 break StopReason::Nodes;
             }
             if (limit.stop)() {
                 break StopReason::Stopped;
             }
-            self.refill(limit.nodes);
-            self.advance();
+            self.refill(&mut found, limit.nodes);
+            drop(found);
+            self.advance(shared);
         };
         let under_way = self.leaving | self.fresh | self.playing;
-        under_way.lanes().for_each(|lane| self.uct.tree.forget(&self.paths[lane]));
+        let mut found = lock(shared);
+        found.n_states += self.n_states;
+        under_way.lanes().for_each(|lane| found.tree.forget(&self.paths[lane]));
         reason
     }
 
     /// Sends idle lanes down the tree, if there are enough of them.
-    fn refill(&mut self, n_playouts: u64) {
-        let (least, most) = (self.uct.least_width, self.uct.settings.width.1.min(LANES));
-        let width = (self.uct.tree.nodes[0].n as usize / self.uct.settings.share).clamp(least, most);
+    fn refill(&mut self, found: &mut Found, n_playouts: u64) {
+        let (least, most) = (self.plan.least_width, self.plan.settings.width.1.min(LANES));
+        let share = self.plan.settings.share * self.n_hands;
+        let width = (found.tree.nodes[0].n as usize / share).clamp(least, most);
         let busy = LANES - self.idle.len();
         // What is left to be played bounds the number under way, so that a small limit is not overrun.
-        let left = (n_playouts - self.n_playouts).min(LANES as u64) as usize;
-        let wanted = width.saturating_sub(busy).min(left.saturating_sub(busy));
+        let left = (n_playouts - found.n_playouts).min((LANES * self.n_hands) as u64) as usize;
+        let wanted = width.saturating_sub(busy).min(left.saturating_sub(found.n_under_way));
         if wanted == 0 || wanted < (width / 8).min(left) {
             return;
         }
@@ -98,14 +113,13 @@ impl<'a> Flight<'a> {
         while n_sent < wanted && n_tries > 0 {
             n_tries -= 1;
             let lane = *self.idle.last().expect("a lane is idle");
-            let Uct { tree, rule, turn, .. } = &mut *self.uct;
             let path = &mut self.paths[lane];
-            match tree.descend(rule, turn, path) {
+            match found.tree.descend(&self.plan.rule, &mut found.turn, path) {
                 End::Exact(node) => {
-                    let results = tree.exact(node).expect("it is exact").to_vec();
-                    tree.learn(path, &results);
-                    self.n_playouts += 1;
-                    if path.nodes.len() == 1 || self.n_playouts >= n_playouts {
+                    let results = found.tree.exact(node).expect("it is exact").to_vec();
+                    found.tree.learn(path, &results);
+                    found.n_playouts += 1;
+                    if path.nodes.len() == 1 || found.n_playouts >= n_playouts {
                         break;
                     }
                 }
@@ -116,93 +130,104 @@ impl<'a> Flight<'a> {
                 }
             }
         }
-        let Uct { tree, lanes, .. } = &mut *self.uct;
+        found.n_under_way += n_sent;
         let last = |lane: usize| *self.paths[lane].nodes.last().expect("a path begins at the root");
-        let states: Vec<(usize, &[u64])> = self.leaving.lanes().map(|lane| (lane, tree.state(last(lane)))).collect();
-        lanes.load_some(&states);
+        let states: Vec<(usize, &[u64])> =
+            self.leaving.lanes().map(|lane| (lane, found.tree.state(last(lane)))).collect();
+        self.hand.lanes.load_some(&states);
     }
 
     /// One joint move in every lane.
-    fn advance(&mut self) {
+    fn advance(&mut self, shared: &Shared) {
         if (self.leaving | self.fresh | self.playing).is_zero() {
+            // The other threads have all that there is to do.
+            std::thread::yield_now();
             return;
         }
-        self.uct.lanes.evaluate();
-        let terminal = self.uct.lanes.lanes_where(self.uct.lanes.network().terminal);
+        self.hand.lanes.evaluate();
+        let terminal = self.hand.lanes.lanes_where(self.hand.lanes.network().terminal);
         let over = terminal & (self.playing | self.fresh);
         if !over.is_zero() {
             self.judge(over);
         }
-        // Step 1. States that were just met become nodes.
+        // Step 1. States that were just met become nodes, and playouts come back.
         let mut back = over;
-        if !self.fresh.is_zero() {
-            self.expand(terminal);
-            if self.uct.evaluation.is_some() && self.uct.settings.playout == 0.0 {
-                back = back | self.fresh;
+        let met = (!self.fresh.is_zero()).then(|| self.meet(terminal));
+        if met.is_some() && self.hand.evaluation.is_some() && self.plan.settings.playout == 0.0 {
+            back = back | self.fresh;
+        }
+        if met.is_some() || !back.is_zero() {
+            let found = &mut lock(shared);
+            if let Some(met) = met {
+                self.expand(found, &met, terminal);
             }
             self.playing = self.playing | self.fresh;
             self.fresh = Vector::ZERO;
+            self.come_back(found, back);
         }
-        // Step 2. Playouts come back.
-        if !back.is_zero() {
-            self.come_back(back);
-        }
-        // Step 3. Moves by chance; given ones for lanes that leave the tree.
-        let n_roles = self.uct.rule.range.len();
+        // Step 2. Moves by chance; given ones for lanes that leave the tree.
+        let n_roles = self.plan.rule.range.len();
         let mut stuck = Vector::ZERO;
         for role in (0..n_roles as u32).filter(|_| !self.playing.is_zero()) {
-            stuck = stuck | self.uct.lanes.choose(&mut self.uct.random, RoleId(role));
+            stuck = stuck | self.hand.lanes.choose(&mut self.hand.random, RoleId(role));
         }
         stuck = stuck & self.playing;
         if self.step % 64 == 63 {
             for lane in self.playing.lanes().collect::<Vec<_>>() {
-                if self.step - self.left_at[lane] > self.uct.settings.cap {
+                if self.step - self.left_at[lane] > self.plan.settings.cap {
                     stuck.set(lane, true);
                 }
             }
         }
         if !stuck.is_zero() {
             self.judge(stuck);
-            self.come_back(stuck);
+            self.come_back(&mut lock(shared), stuck);
         }
         if let Some(record) = &mut self.record {
-            record.note(self.step, |chosen| self.uct.lanes.is_made(chosen));
+            record.note(self.step, |chosen| self.hand.lanes.is_made(chosen));
         }
         if !self.leaving.is_zero() {
             let paths = &self.paths;
             let moves =
                 self.leaving.lanes().flat_map(|lane| paths[lane].joint.iter().map(move |&chosen| (lane, chosen)));
-            self.uct.lanes.replace_moves(self.leaving, moves);
+            self.hand.lanes.replace_moves(self.leaving, moves);
         }
-        self.uct.lanes.advance();
+        if !self.made.is_empty() {
+            for (chosen, made) in (0u32..).zip(&mut self.made) {
+                *made = *made & !self.leaving | self.hand.lanes.is_made(chosen);
+            }
+            for lane in self.leaving.lanes() {
+                self.paths[lane].made.iter().for_each(|&chosen| self.made[chosen as usize].set(lane, true));
+            }
+        }
+        self.hand.lanes.advance();
         self.n_states += u64::from((self.playing | self.leaving).count());
         self.fresh = self.leaving;
         self.leaving = Vector::ZERO;
         self.step += 1;
     }
 
-    /// Makes nodes of the states in fresh lanes, unless other lanes have come there before.
-    fn expand(&mut self, terminal: Vector) {
-        let full = self.uct.tree.bytes() >= self.uct.settings.bytes;
-        // Step 1. The states and their legal moves.
+    /// Looks at the states in fresh lanes, and judges them if there is an evaluation.
+    fn meet(&mut self, terminal: Vector) -> Met {
+        let n_fresh = self.fresh.count() as usize;
         let mut states = Vec::new();
-        self.uct.lanes.store_some(self.fresh, &mut states);
-        let n_words = states.len() / self.fresh.count() as usize;
-        let mut legal: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.fresh.count() as usize];
+        self.hand.lanes.store_some(self.fresh, &mut states);
+        let n_words = states.len() / n_fresh;
+        let mut legal: Vec<Vec<(u32, u32)>> = vec![Vec::new(); n_fresh];
         let mut place = [0u16; LANES];
         self.fresh.lanes().zip(0..).for_each(|(lane, at)| place[lane] = at);
         let open = self.fresh & !terminal;
-        let network = self.uct.lanes.network();
+        let network = self.hand.lanes.network();
         for (role, moves) in (0u32..).zip(&network.moves_of) {
             for chosen in moves.clone() {
-                let lanes = self.uct.lanes.lanes_where(network.legal[chosen as usize]) & open;
+                let lanes = self.hand.lanes.lanes_where(network.legal[chosen as usize]) & open;
                 if !lanes.is_zero() {
                     lanes.lanes().for_each(|lane| legal[usize::from(place[lane])].push((role, chosen)));
                 }
             }
         }
-        let n_roles = self.uct.rule.range.len();
-        if let Some(evaluation) = &mut self.uct.evaluation {
+        let n_roles = self.plan.rule.range.len();
+        if let Some(evaluation) = &mut self.hand.evaluation {
             let of = |lane: usize| usize::from(place[lane]) * n_words..(usize::from(place[lane]) + 1) * n_words;
             let open_states: Vec<&[u64]> = open.lanes().map(|lane| &states[of(lane)]).collect();
             self.values.clear();
@@ -216,19 +241,25 @@ impl<'a> Flight<'a> {
                 self.judged[lane * n_roles..(lane + 1) * n_roles].fill(f32::NAN);
             }
         }
-        // Step 2. The nodes.
-        for lane in self.fresh.lanes() {
+        Met { states, legal }
+    }
+
+    /// Makes nodes of the states in fresh lanes, unless other lanes have come there before.
+    fn expand(&mut self, found: &mut Found, met: &Met, terminal: Vector) {
+        let n_roles = self.plan.rule.range.len();
+        let full = found.tree.bytes() >= self.plan.settings.bytes;
+        let tree = &mut found.tree;
+        let states = met.states.chunks(met.states.len() / met.legal.len());
+        for ((lane, state), legal) in self.fresh.lanes().zip(states).zip(&met.legal) {
             let path = &mut self.paths[lane];
             self.left_at[lane] = self.step;
-            let tree = &mut self.uct.tree;
             let mut child = tree.after(path);
-            let at = usize::from(place[lane]);
             if child == NONE {
                 if full && !terminal.get(lane) {
                     continue;
                 }
-                child = tree.add_node(&states[at * n_words..(at + 1) * n_words]);
-                for &(role, chosen) in &legal[at] {
+                child = tree.add_node(state);
+                for &(role, chosen) in legal {
                     tree.add_arm(role as usize, chosen);
                 }
                 tree.link(path, child);
@@ -238,22 +269,22 @@ impl<'a> Flight<'a> {
                 }
                 if is_stuck || terminal.get(lane) {
                     tree.set_exact(child, &self.results[lane * n_roles..(lane + 1) * n_roles]);
-                    tree.prove(path, child, &self.uct.rule);
+                    tree.prove(path, child, &self.plan.rule);
                 }
             }
             path.nodes.push(child);
-            self.uct.tree.nodes[child as usize].pending += 1;
+            tree.nodes[child as usize].pending += 1;
         }
     }
 
     /// Finds the results of lanes in which nothing more is played.
     fn judge(&mut self, which: Vector) {
-        let n_roles = self.uct.rule.range.len();
+        let n_roles = self.plan.rule.range.len();
         which.lanes().for_each(|lane| self.results[lane * n_roles..(lane + 1) * n_roles].fill(f32::NAN));
-        self.uct.lanes.evaluate_goals();
-        let network = self.uct.lanes.network();
+        self.hand.lanes.evaluate_goals();
+        let network = self.hand.lanes.network();
         for &(role, value, wire) in &network.goals {
-            let lanes = self.uct.lanes.lanes_where(wire) & which;
+            let lanes = self.hand.lanes.lanes_where(wire) & which;
             for lane in lanes.lanes() {
                 let result = &mut self.results[lane * n_roles + role as usize];
                 // Where the rules give several values, none counts.
@@ -270,9 +301,9 @@ impl<'a> Flight<'a> {
     }
 
     /// Takes the results of lanes into the tree.
-    fn come_back(&mut self, which: Vector) {
-        let n_roles = self.uct.rule.range.len();
-        let part = self.uct.settings.playout;
+    fn come_back(&mut self, found: &mut Found, which: Vector) {
+        let n_roles = self.plan.rule.range.len();
+        let part = self.plan.settings.playout;
         for lane in which.lanes() {
             let results = &mut self.results[lane * n_roles..(lane + 1) * n_roles];
             for (result, judged) in results.iter_mut().zip(&self.judged[lane * n_roles..]) {
@@ -281,20 +312,32 @@ impl<'a> Flight<'a> {
                 }
             }
             let path = &self.paths[lane];
-            self.uct.tree.learn(path, results);
-            self.n_playouts += 1;
+            found.tree.learn(path, results);
+            if !self.made.is_empty() {
+                found.tree.learn_later(path, results, |chosen| self.made[chosen as usize].get(lane));
+            }
             self.idle.push(lane);
             if let Some(record) = &self.record
-                && self.uct.best.as_ref().is_none_or(|best| results[0] > best.value)
+                && found.best.as_ref().is_none_or(|best| results[0] > best.value)
             {
-                let mut line = self.uct.tree.moves(path);
+                let mut line = found.tree.moves(path);
                 line.extend((self.left_at[lane]..self.step).map(|step| record.get(step, lane)));
-                let state = self.uct.tree.state(0).into();
-                self.uct.best = Some(Best { value: results[0], line, state });
+                let state = found.tree.state(0).into();
+                found.best = Some(Best { value: results[0], line, state });
             }
         }
         self.playing = self.playing & !which;
+        found.n_playouts += u64::from(which.count());
+        found.n_under_way -= which.count() as usize;
+        found.n_states += std::mem::take(&mut self.n_states);
     }
+}
+
+/// States that were just met, in the order of their lanes.
+struct Met {
+    states: Vec<u64>,
+    /// The roles and moves that are legal; none where the match is over.
+    legal: Vec<Vec<(u32, u32)>>,
 }
 
 /// The moves of one role in all lanes, for the last so many steps. Numbers are bit-sliced.

@@ -9,19 +9,23 @@
 //! Each role maximises its own result, whatever the number of roles. What is exact is kept apart ([`tree`]). The part of the
 //! tree that is still of use is kept from move to move. For one role alone, the best match that was ever met is kept and played
 //! on unless a better one comes.
+//!
+//! Several threads can work on one tree ([`Uct::helped_by`]), each with lanes of its own. One at a time is in the tree; the
+//! playouts, which take most of the time, go on side by side.
 
 mod flight;
 mod tree;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use machine::RoleId;
 use machine::lanes::{Compiled, LANES, Lanes, Random};
 
 use crate::evaluate::Evaluate;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
+use crate::together::together;
 use flight::Flight;
-use tree::{NONE, Rule, Tree};
+use tree::{NONE, Rave, Rule, Tree};
 
 /// What can be chosen.
 #[derive(Clone, Debug)]
@@ -41,6 +45,9 @@ pub struct Settings {
     pub bytes: usize,
     /// Whether the tree is kept between moves.
     pub reuse: bool,
+    /// Whether it counts how moves did that were made later in playouts: the mean square by which these hints are wrong however many
+    /// there are, where that of a single playout is 1. `None`: they are not looked at.
+    pub rave: Option<f32>,
     /// Where there is an evaluation: how much a playout counts beside it. If that is nothing, none is played.
     pub playout: f32,
 }
@@ -55,24 +62,52 @@ impl Default for Settings {
             share: 2,
             bytes: 1 << 29,
             reuse: true,
+            rave: None,
             playout: 0.0,
         }
     }
 }
 
+impl Settings {
+    /// What plays best without an evaluation: hints from moves that were made later.
+    pub fn strongest() -> Settings {
+        Settings { first: 1.0, rave: Some(0.003), ..Settings::default() }
+    }
+}
+
 /// A player by UCT.
 pub struct Uct {
+    hands: Vec<Hand>,
+    plan: Plan,
+    found: Found,
+}
+
+/// What one thread works with.
+struct Hand {
     lanes: Lanes,
     random: Random,
-    turn: u64,
+    /// What says what a new state is worth, instead of a playout.
+    evaluation: Option<Box<dyn Evaluate>>,
+}
+
+/// What stays as it is.
+struct Plan {
     settings: Settings,
     least_width: usize,
     rule: Rule,
+}
+
+/// What was found, by all threads together.
+struct Found {
     tree: Tree,
+    /// Decides between equals.
+    turn: u64,
     /// For one role alone: the best match met from the current state on.
     best: Option<Best>,
-    /// What says what a new state is worth, instead of a playout.
-    evaluation: Option<Box<dyn Evaluate>>,
+    /// Of the last search: playouts that have come back, those under way, and states.
+    n_playouts: u64,
+    n_under_way: usize,
+    n_states: u64,
 }
 
 /// A way to play on, for one role.
@@ -95,17 +130,30 @@ impl Uct {
         let width = |&(least, most): &(f32, f32)| if most > least { most - least } else { 1.0 };
         let exploration = range.iter().map(|range| settings.exploration * width(range)).collect();
         let tree = Tree::new(n_roles, network.fluents.len().div_ceil(64));
-        let rule = Rule { exploration, range, first: settings.first };
-        let random = Random::new(seed);
-        Uct { lanes, random, turn: seed, settings, least_width, rule, tree, best: None, evaluation: None }
+        let rule = Rule { exploration, range, first: settings.first, rave: settings.rave.map(|bias| Rave { bias }) };
+        Uct {
+            hands: vec![Hand { lanes, random: Random::new(seed), evaluation: None }],
+            found: Found { tree, turn: seed, best: None, n_playouts: 0, n_under_way: 0, n_states: 0 },
+            plan: Plan { settings, least_width, rule },
+        }
     }
 
     /// The same player, but what a new state is worth is what this says, instead of what a playout comes to or beside it.
     pub fn judging_by(mut self, evaluation: Box<dyn Evaluate>) -> Uct {
-        self.evaluation = Some(evaluation);
-        if self.settings.playout == 0.0 {
-            self.least_width = self.settings.width.0;
+        self.hands[0].evaluation = Some(evaluation);
+        if self.plan.settings.playout == 0.0 {
+            self.plan.least_width = self.plan.settings.width.0;
         }
+        self
+    }
+
+    /// The same player with one more thread. If it judges by an evaluation, the thread needs its own copy of that. What is found
+    /// then depends on how fast the threads are.
+    pub fn helped_by(mut self, evaluation: Option<Box<dyn Evaluate>>) -> Uct {
+        assert_eq!(evaluation.is_some(), self.hands[0].evaluation.is_some(), "all threads judge in the same way");
+        let lanes = Lanes::new(self.hands[0].lanes.compiled().clone());
+        let random = Random::new(self.found.turn.wrapping_add(0x9e37_79b9 * self.hands.len() as u64));
+        self.hands.push(Hand { lanes, random, evaluation });
         self
     }
 
@@ -113,18 +161,21 @@ impl Uct {
     pub fn search(&mut self, state: &[u64], limit: &Limit) -> Answer {
         self.go_to(state);
         let mut answer = Answer::default();
-        let n_roles = self.rule.range.len();
-        let n_moves = |role| self.tree.arms_of(0, role).len();
+        let n_roles = self.plan.rule.range.len();
+        let n_moves = |role| self.found.tree.arms_of(0, role).len();
         if (0..n_roles).all(|role| n_moves(role) == 1) {
             answer.stop = StopReason::Forced;
-        } else if let Some(best) = &self.best
-            && best.value >= self.rule.range[0].1
+        } else if let Some(best) = &self.found.best
+            && best.value >= self.plan.rule.range[0].1
         {
             answer.stop = StopReason::Solved;
         } else {
-            let mut flight = Flight::new(self);
-            answer.stop = flight.run(limit);
-            (answer.playouts, answer.nodes) = (flight.n_playouts, flight.n_states);
+            let Uct { hands, plan, found } = self;
+            (found.n_playouts, found.n_under_way, found.n_states) = (0, 0, 0);
+            let n_hands = hands.len();
+            let shared = Mutex::new(&mut *found);
+            answer.stop = together(hands, limit, |hand, limit| Flight::new(hand, plan, n_hands).run(&shared, limit));
+            (answer.playouts, answer.nodes) = (found.n_playouts, found.n_states);
         }
         self.report(&mut answer);
         answer
@@ -134,32 +185,36 @@ impl Uct {
     fn go_to(&mut self, state: &[u64]) {
         /// How many joint moves may have been made since the last search.
         const MAX_STEPS: usize = 4;
-        if let Some(best) = &mut self.best
+        if let Some(best) = &mut self.found.best
             && *best.state != *state
         {
             // The best match is still of use if the state is the next one on its way.
-            let next = self.lanes.successors(&[(&best.state, &best.line[..1])]).remove(0);
+            let next = self.hands[0].lanes.successors(&[(&best.state, &best.line[..1])]).remove(0);
             if *next == *state && best.line.len() > 1 {
                 best.line.remove(0);
                 best.state = next;
             } else {
-                self.best = None;
+                self.found.best = None;
             }
         }
-        let node =
-            if self.settings.reuse && !self.tree.nodes.is_empty() { self.tree.find(state, MAX_STEPS) } else { None };
+        let node = if self.plan.settings.reuse && !self.found.tree.nodes.is_empty() {
+            self.found.tree.find(state, MAX_STEPS)
+        } else {
+            None
+        };
         match node {
             Some(0) => {}
-            Some(node) => self.tree = self.tree.below(node),
+            Some(node) => self.found.tree = self.found.tree.below(node),
             None => {
-                self.tree = Tree::new(self.rule.range.len(), state.len());
-                self.tree.add_node(state);
-                self.lanes.load_some(&[(0, state)]);
-                self.lanes.evaluate();
-                for role in 0..self.rule.range.len() {
-                    for chosen in self.lanes.network().moves_of[role].clone() {
-                        if self.lanes.lanes_where(self.lanes.network().legal[chosen as usize]).get(0) {
-                            self.tree.add_arm(role, chosen);
+                self.found.tree = Tree::new(self.plan.rule.range.len(), state.len());
+                self.found.tree.add_node(state);
+                self.hands[0].lanes.load_some(&[(0, state)]);
+                self.hands[0].lanes.evaluate();
+                for role in 0..self.plan.rule.range.len() {
+                    for chosen in self.hands[0].lanes.network().moves_of[role].clone() {
+                        if self.hands[0].lanes.lanes_where(self.hands[0].lanes.network().legal[chosen as usize]).get(0)
+                        {
+                            self.found.tree.add_arm(role, chosen);
                         }
                     }
                 }
@@ -168,19 +223,20 @@ impl Uct {
     }
 
     fn report(&self, answer: &mut Answer) {
-        let n_roles = self.rule.range.len();
-        let exact = self.tree.exact(0);
+        let n_roles = self.plan.rule.range.len();
+        let exact = self.found.tree.exact(0);
         answer.proven = exact.is_some();
-        answer.values = (0..n_roles).map(|role| exact.map_or(self.tree.mean(0, role), |exact| exact[role])).collect();
+        answer.values =
+            (0..n_roles).map(|role| exact.map_or(self.found.tree.mean(0, role), |exact| exact[role])).collect();
         // Step 1. The moves of each role.
         for role in 0..n_roles {
-            let arms = self.tree.arms_of(0, role);
+            let arms = self.found.tree.arms_of(0, role);
             let mut order: Vec<usize> = arms.clone().collect();
-            let best = self.tree.best_arm(0, role, &self.rule);
-            order.sort_by_key(|&arm| (arm != best, std::cmp::Reverse(self.tree.arms[arm].n)));
+            let best = self.found.tree.best_arm(0, role, &self.plan.rule);
+            order.sort_by_key(|&arm| (arm != best, std::cmp::Reverse(self.found.tree.arms[arm].n)));
             let report = |arm: usize| {
-                let arm = &self.tree.arms[arm];
-                let mean = if arm.n == 0 { self.tree.mean(0, role) } else { arm.sum / arm.n as f32 };
+                let arm = &self.found.tree.arms[arm];
+                let mean = if arm.n == 0 { self.found.tree.mean(0, role) } else { arm.sum / arm.n as f32 };
                 let known = !arm.known.is_nan();
                 let value = if known { arm.known } else { mean };
                 MoveReport { chosen: arm.chosen, visits: u64::from(arm.n), value, proven: known }
@@ -190,22 +246,23 @@ impl Uct {
         // Step 2. The line that is expected.
         let mut node = 0;
         loop {
-            if self.tree.nodes[node as usize].n == 0
-                || (0..n_roles).any(|role| self.tree.arms_of(node, role).is_empty())
+            if self.found.tree.nodes[node as usize].n == 0
+                || (0..n_roles).any(|role| self.found.tree.arms_of(node, role).is_empty())
             {
                 break;
             }
-            let arms: Vec<usize> = (0..n_roles).map(|role| self.tree.best_arm(node, role, &self.rule)).collect();
-            answer.line.push(arms.iter().map(|&arm| self.tree.arms[arm].chosen).collect());
-            node = self.tree.child(node, &arms);
+            let arms: Vec<usize> =
+                (0..n_roles).map(|role| self.found.tree.best_arm(node, role, &self.plan.rule)).collect();
+            answer.line.push(arms.iter().map(|&arm| self.found.tree.arms[arm].chosen).collect());
+            node = self.found.tree.child(node, &arms);
             if node == NONE {
                 break;
             }
         }
-        if let Some(best) = &self.best {
+        if let Some(best) = &self.found.best {
             answer.line = best.line.iter().map(|&chosen| vec![chosen]).collect();
             answer.values = vec![best.value];
-            answer.proven |= best.value >= self.rule.range[0].1;
+            answer.proven |= best.value >= self.plan.rule.range[0].1;
             let moves = &mut answer.moves[0];
             let place = moves.iter().position(|report| report.chosen == best.line[0]).expect("its first move is legal");
             moves[..=place].rotate_right(1);
@@ -231,7 +288,7 @@ fn least_width(lanes: &mut Lanes, seed: u64) -> usize {
 impl Player for Uct {
     fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
         self.go_to(state);
-        if self.tree.arms_of(0, role.0 as usize).len() == 1 {
+        if self.found.tree.arms_of(0, role.0 as usize).len() == 1 {
             let mut answer = Answer::default();
             self.report(&mut answer);
             return answer;
@@ -240,8 +297,9 @@ impl Player for Uct {
     }
 
     fn begin(&mut self) {
-        self.best = None;
-        self.tree = Tree::new(self.rule.range.len(), self.lanes.network().fluents.len().div_ceil(64));
+        self.found.best = None;
+        self.found.tree =
+            Tree::new(self.plan.rule.range.len(), self.hands[0].lanes.network().fluents.len().div_ceil(64));
     }
 }
 

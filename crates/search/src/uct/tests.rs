@@ -11,7 +11,7 @@ fn uct(game: &str, seed: u64) -> Uct {
 }
 
 fn start(uct: &Uct) -> Box<[u64]> {
-    Lanes::new(uct.lanes.compiled().clone()).store(0)
+    Lanes::new(uct.hands[0].lanes.compiled().clone()).store(0)
 }
 
 fn contest(game: &str, players: &mut [&mut dyn Player], playouts: u64) -> Match {
@@ -144,10 +144,53 @@ fn the_tree_is_kept() {
     let mut player = uct("tic-tac-toe", 1);
     let answer = player.search(&start(&player), &Limit::nodes(2_000));
     let first = answer.moves[0][0].clone();
-    let next = player.lanes.successors(&[(&start(&player), &answer.joint)]).remove(0);
+    let state = start(&player);
+    let next = player.hands[0].lanes.successors(&[(&state, &answer.joint)]).remove(0);
     player.go_to(&next);
     // The node was made by the first playout through the move, and met by all others.
-    assert_eq!(u64::from(player.tree.nodes[0].n), first.visits);
+    assert_eq!(u64::from(player.found.tree.nodes[0].n), first.visits);
     let again = player.search(&next, &Limit::nodes(1));
     assert!(again.moves[1].iter().map(|report| report.visits).sum::<u64>() >= first.visits - 1);
+}
+
+/// Threads that share a tree lose nothing and leave nothing behind, and find what one finds.
+#[test]
+fn threads_share_a_tree() {
+    let helped = |game: &str, seed| uct(game, seed).helped_by(None).helped_by(None);
+    for seed in 1..4 {
+        let mut player = helped("connect-four", seed);
+        let answer = player.choose(&start(&player), machine::RoleId(0), &Limit::nodes(20_000));
+        let network = network("connect-four");
+        assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "(drop 4)", "seed {seed}");
+        assert_eq!((answer.playouts, answer.stop), (20_000, StopReason::Nodes));
+        let tree = &player.found.tree;
+        assert_eq!(u64::from(tree.nodes[0].n), answer.playouts);
+        assert_eq!(answer.moves[0].iter().map(|report| report.visits).sum::<u64>(), answer.playouts);
+        assert!(tree.nodes.iter().all(|node| node.pending == 0) && tree.arms.iter().all(|arm| arm.pending == 0));
+    }
+    let mut player = helped("tic-tac-toe", 5);
+    let answer = player.search(&start(&player), &Limit::nodes(20_000_000));
+    assert_eq!((answer.values.as_slice(), answer.stop), (&[0.5, 0.5][..], StopReason::Solved));
+    // Alone, the best match counts, whichever thread meets it.
+    let mut player = helped("eight-puzzle", 5);
+    let answer = player.search(&start(&player), &Limit::nodes(20_000));
+    let mut machine = Scalar::new(scalar::Compiled::new(network("eight-puzzle")));
+    answer.line.iter().for_each(|joint| machine.make(joint));
+    assert!(machine.terminal());
+    assert_eq!(machine.goal(machine::RoleId(0)).map(|goal| goal as f32 / 100.0), Some(answer.values[0]));
+}
+
+/// Hints from moves that were made later make up for few playouts where it matters more what is done than when.
+#[test]
+fn hints_win_matches() {
+    let mut points = 0;
+    for number in 0..6 {
+        let mut hinted = Uct::new(lanes::Compiled::new(network("gomoku")), Settings::strongest(), number);
+        let mut plain = uct("gomoku", number);
+        let mut players: [&mut dyn Player; 2] = [&mut hinted, &mut plain];
+        let seat = number as usize % 2;
+        players.rotate_left(seat);
+        points += contest("gomoku", &mut players, 600).goals[seat].expect("it ends");
+    }
+    assert!(points >= 450, "{points} of 600");
 }

@@ -158,11 +158,14 @@ pub(crate) fn contestant(
 /// What thinks for a contestant, in the thread that it works in.
 fn member(name: &Name, kit: &Kit, effort: Effort, role: usize, seed: u64) -> anyhow::Result<Box<dyn Member>> {
     let why = |why: String| anyhow!(why);
+    // On one thread, the same seed and bound give the same moves.
+    let threads = if effort.nodes == u64::MAX { effort.threads } else { 1 };
     let (engines, player, what): (Plain, Box<dyn Player>, String) = match name {
         Name::Uct => {
             let engines = kit.plain().map_err(why)?.clone();
-            let settings = uct::Settings { bytes: BYTES, ..uct::Settings::default() };
+            let settings = uct::Settings { bytes: BYTES, ..uct::Settings::strongest() };
             let player = Uct::new(engines.lanes.clone(), settings, seed);
+            let player = (1..threads).fold(player, |player, _| player.helped_by(None));
             (engines, Box::new(player), "tree search with playouts".to_owned())
         }
         Name::Solo => {
@@ -187,7 +190,7 @@ fn member(name: &Name, kit: &Kit, effort: Effort, role: usize, seed: u64) -> any
         Name::Learned(search) => {
             let known = kit.model()?;
             let search = search.unwrap_or(known.search);
-            (kit.engines().map_err(why)?, player::player(&known.model, search, seed), search.name().to_owned())
+            (kit.engines().map_err(why)?, player::player(&known.model, search, threads, seed), search.name().to_owned())
         }
         _ => bail!("`{}` does not think by itself", name.text()),
     };

@@ -88,21 +88,28 @@ pub(crate) fn roles(program: &Program) -> Vec<String> {
 }
 
 /// A search without knowledge: tree search with playouts, or search for one role alone.
-pub(crate) fn plain_player(lanes: &Arc<lanes::Compiled>, n_roles: usize, seed: u64) -> (Box<dyn Player>, &'static str) {
+pub(crate) fn plain_player(
+    lanes: &Arc<lanes::Compiled>,
+    n_roles: usize,
+    threads: usize,
+    seed: u64,
+) -> (Box<dyn Player>, &'static str) {
     match n_roles {
         1 => {
             let settings = solo::Settings { bytes: BYTES, ..solo::Settings::default() };
             (Box::new(Solo::new(lanes, settings, seed)), "search for one role alone")
         }
         _ => {
-            let settings = uct::Settings { bytes: BYTES, ..uct::Settings::default() };
-            (Box::new(Uct::new(lanes.clone(), settings, seed)), "tree search with playouts")
+            let settings = uct::Settings { bytes: BYTES, ..uct::Settings::strongest() };
+            let player = Uct::new(lanes.clone(), settings, seed);
+            let player = (1..threads).fold(player, |player, _| player.helped_by(None));
+            (Box::new(player), "tree search with playouts")
         }
     }
 }
 
 /// Makes the rules a network, and lets a search take part.
-fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), String> {
+fn ground(program: &Program, role: usize, threads: usize, seed: u64, door: &Door) -> Result<(), String> {
     let ground = gdl::ground::ground(program, &gdl::ground::Budget::default());
     let ground = ground.map_err(|failure| format!("the rules can't be grounded: {failure}"))?;
     let network = machine::network::build(ground);
@@ -112,7 +119,7 @@ fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), 
     let (own_roles, own_network, own_scalar, own_lanes) =
         (roles.clone(), network.clone(), scalar.clone(), lanes.clone());
     let make = move || {
-        let (player, what) = plain_player(&own_lanes, own_roles.len(), seed);
+        let (player, what) = plain_player(&own_lanes, own_roles.len(), threads, seed);
         let words = Words::new(own_network, &own_roles)?;
         Ok(Box::new(Searcher::new(own_scalar, words, role, player, Rank::Search, what.to_owned())) as Box<dyn Member>)
     };
@@ -131,12 +138,12 @@ fn ground(program: &Program, role: usize, seed: u64, door: &Door) -> Result<(), 
 }
 
 /// A member that plays with what is known.
-fn learned(knowledge: Knowledge, roles: Vec<String>, role: usize, seed: u64) -> Make {
+fn learned(knowledge: Knowledge, roles: Vec<String>, role: usize, threads: usize, seed: u64) -> Make {
     Box::new(move || {
         let Knowledge { model, search, origin } = knowledge;
         let network = model.sight.game.circuit.network.clone();
         let words = Words::new(network.clone(), &roles)?;
-        let player = player::player(&model, search, seed);
+        let player = player::player(&model, search, threads, seed);
         let what = format!("{} ({origin})", search.name());
         let searcher = Searcher::new(scalar::Compiled::new(network), words, role, player, Rank::Learned, what);
         Ok(Box::new(searcher) as Box<dyn Member>)
@@ -183,7 +190,7 @@ impl Contestant for Portfolio {
         }
         // Step 2. The network, and what can be known: each on a thread of its own.
         let own = program.clone();
-        playing.prepare("grounding", move |door, _| ground(&own, role, seed, door));
+        playing.prepare("grounding", move |door, _| ground(&own, role, threads, seed, door));
         let (name, text) = (rules.name.clone(), rules.text.clone());
         let study = Study { name, text, program, memory, seed, threads, learn, until };
         playing.prepare("learning", move |door, is_over| {
@@ -191,7 +198,7 @@ impl Contestant for Portfolio {
             match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
                 (Some(knowledge), _) => {
                     door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));
-                    door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, seed));
+                    door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, threads, seed));
                 }
                 (None, Some(game)) if roles.len() > 1 => {
                     door.join("heuristics", Rank::Heuristics, by_heuristics(game, roles, role, seed));

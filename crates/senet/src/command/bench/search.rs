@@ -29,6 +29,9 @@ use crate::rules::{self, Rules};
 /// The searches, as they are called in tables.
 const SEARCHES: [&str; 7] = ["tree", "alpha-beta", "best-first", "bfss", "rbfms", "solver", "proof-number"];
 
+/// Those that several threads can do together.
+const SHARED: [&str; 3] = ["tree", "alpha-beta", "best-first"];
+
 /// How many states searches begin in.
 const N_STATES: usize = 32;
 
@@ -47,7 +50,7 @@ pub(super) struct Row {
     searches: u64,
     /// On the processor.
     seconds: f64,
-    /// How many times as much several threads do, each with a search of its own and a processor of its own.
+    /// How many times as much one search does on several threads, in the same time. For searches that can use them.
     #[serde(skip_serializing_if = "Option::is_none")]
     scaling: Option<f64>,
     threads: usize,
@@ -92,17 +95,17 @@ pub(super) fn measure(
         .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
     let bench = Bench::new(&ground, Arc::new(network), seed);
     for search in SEARCHES {
-        let alone = bench.on_threads(search, seconds, 1);
-        let together = (threads > 1 && alone.failure.is_none()).then(|| bench.on_threads(search, seconds, threads));
-        let rate = |tally: &Tally| tally.nodes as f64 / tally.seconds.max(1e-9);
+        let alone = bench.run(search, seconds, 1);
+        let together = (threads > 1 && SHARED.contains(&search)).then(|| bench.run(search, seconds, threads));
+        let pace = |tally: &Tally| tally.nodes as f64 / tally.whole.max(1e-9);
         tell(&Row {
             game: rules.game_name(),
             search,
-            nodes_per_second: rate(&alone),
+            nodes_per_second: alone.nodes as f64 / alone.seconds.max(1e-9),
             playouts_per_second: (alone.playouts > 0).then(|| alone.playouts as f64 / alone.seconds.max(1e-9)),
             searches: alone.searches,
             seconds: alone.seconds,
-            scaling: together.map(|together| threads as f64 * rate(&together) / rate(&alone).max(1e-9)),
+            scaling: together.map(|together| pace(&together) / pace(&alone).max(1e-9)),
             threads,
             failure: alone.failure,
         })?;
@@ -128,7 +131,10 @@ struct Tally {
     nodes: u64,
     playouts: u64,
     searches: u64,
+    /// On the processor, of the first thread.
     seconds: f64,
+    /// That went by.
+    whole: f64,
     failure: Option<String>,
 }
 
@@ -145,7 +151,8 @@ impl Bench {
         Bench { network, lanes, scalar, nature, keys, states, seed }
     }
 
-    fn search(&self, name: &str, seed: u64) -> Search {
+    fn search(&self, name: &str, threads: usize) -> Search {
+        let seed = self.seed;
         let dice = || Dice(Scalar::new(self.scalar.clone()));
         let player = |mut player: Box<dyn Player>| -> Search {
             Box::new(move |state, role, limit| {
@@ -165,14 +172,19 @@ impl Bench {
             })
         };
         match name {
-            "tree" => player(Box::new(Uct::new(self.lanes.clone(), uct::Settings::default(), seed))),
+            "tree" => {
+                let search = Uct::new(self.lanes.clone(), uct::Settings::default(), seed);
+                player(Box::new((1..threads).fold(search, |search, _| search.helped_by(None))))
+            }
             "alpha-beta" => {
                 let settings = alpha_beta::Settings::default();
-                player(Box::new(AlphaBeta::new(dice(), self.nature.clone(), settings, seed)))
+                let search = AlphaBeta::new(dice(), self.nature.clone(), settings, seed);
+                player(Box::new((1..threads).fold(search, |search, _| search.helped_by(dice()))))
             }
             "best-first" => {
-                let dice = Box::new(Faces(self.network.roles.len()));
-                player(Box::new(BestFirst::new(self.lanes.clone(), dice, best_first::Settings::default(), seed)))
+                let faces = || Box::new(Faces(self.network.roles.len()));
+                let search = BestFirst::new(self.lanes.clone(), faces(), best_first::Settings::default(), seed);
+                player(Box::new((1..threads).fold(search, |search, _| search.helped_by(faces()))))
             }
             "bfss" => {
                 let settings = principal::Settings { span: u64::MAX - 1, ..principal::Settings::default() };
@@ -184,24 +196,9 @@ impl Bench {
         }
     }
 
-    fn on_threads(&self, name: &str, seconds: f64, threads: usize) -> Tally {
-        let all: Vec<Tally> = std::thread::scope(|scope| {
-            let one = |number: usize| scope.spawn(move || self.run(name, seconds, number));
-            let threads: Vec<_> = (0..threads).map(one).collect();
-            threads.into_iter().map(|thread| thread.join().expect("searches do not panic")).collect()
-        });
-        all.into_iter().fold(Tally::default(), |sum, one| Tally {
-            nodes: sum.nodes + one.nodes,
-            playouts: sum.playouts + one.playouts,
-            searches: sum.searches + one.searches,
-            seconds: sum.seconds + one.seconds,
-            failure: sum.failure.or(one.failure),
-        })
-    }
-
     /// Searches from one state after another; none takes more than a quarter of the time.
-    fn run(&self, name: &str, seconds: f64, number: usize) -> Tally {
-        let mut search = self.search(name, self.seed + number as u64);
+    fn run(&self, name: &str, seconds: f64, threads: usize) -> Tally {
+        let mut search = self.search(name, threads);
         let mut tally = Tally::default();
         let whole = Instant::now();
         let begin = Processor::now();
@@ -222,7 +219,7 @@ impl Bench {
                 }
             }
         }
-        tally.seconds = begin.elapsed();
+        (tally.seconds, tally.whole) = (begin.elapsed(), whole.elapsed().as_secs_f64());
         tally
     }
 }
@@ -346,7 +343,8 @@ mod tests {
                 assert_eq!(row.failure.is_some(), solves && is_simultaneous, "{game}: {}", row.search);
                 if row.failure.is_none() {
                     assert!(row.nodes_per_second > 0.0 && row.searches > 0, "{game}: {}", row.search);
-                    assert!(row.scaling.is_some_and(|scaling| scaling > 0.0 && scaling.is_finite()));
+                    let is_shared = SHARED.contains(&row.search);
+                    assert_eq!(row.scaling.is_some_and(|scaling| scaling > 0.0 && scaling.is_finite()), is_shared);
                 }
                 assert_eq!(row.playouts_per_second.is_some(), row.search == "tree");
                 Ok(())

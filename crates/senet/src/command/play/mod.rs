@@ -159,12 +159,15 @@ impl Machine {
     fn make(&self, role: usize, nodes: u64) -> Result<Box<dyn Member>, String> {
         let kit = &self.kit;
         let seed = self.seed.wrapping_add(role as u64);
+        // On one thread, the same seed and bound give the same moves.
+        let threads = if nodes == u64::MAX { n_cores() } else { 1 };
         let (engines, player, what) = match (&self.known, kit.plain()) {
             (Some(known), _) => {
-                (kit.engines()?, player::player(&known.model, known.search, seed), known.search.name().to_owned())
+                let player = player::player(&known.model, known.search, threads, seed);
+                (kit.engines()?, player, known.search.name().to_owned())
             }
             (None, Ok(engines)) => {
-                let (player, what) = portfolio::plain_player(&engines.lanes, kit.roles.len(), seed);
+                let (player, what) = portfolio::plain_player(&engines.lanes, kit.roles.len(), threads, seed);
                 (engines.clone(), player, what.to_owned())
             }
             (None, Err(_)) => {

@@ -1,0 +1,79 @@
+//! Several threads at one search.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::player::{Limit, StopReason};
+
+/// Lets all hands work at the same time, each in a thread of its own, until the first comes back; then the others are told to stop.
+/// Each is given its own limit. Why the first came back.
+pub(crate) fn together<H: Send>(
+    hands: &mut [H],
+    limit: &Limit,
+    work: impl Fn(&mut H, &Limit) -> StopReason + Sync,
+) -> StopReason {
+    let (first, others) = hands.split_first_mut().expect("there is a hand");
+    if others.is_empty() {
+        return work(first, limit);
+    }
+    let over = AtomicBool::new(false);
+    let (nodes, over, work) = (limit.nodes, &over, &work);
+    std::thread::scope(|scope| {
+        // The others stop whatever becomes of the first.
+        let _told = OnDrop(over);
+        for hand in others {
+            scope.spawn(move || work(hand, &Limit { nodes, stop: &|| over.load(Ordering::Relaxed) }));
+        }
+        work(first, limit)
+    })
+}
+
+/// What hands share, for one of them alone. A hand that panicked takes the search down with it, so there is nothing to fear here.
+pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_work_until_the_first_comes_back() {
+        let mut counts = [0u32; 3];
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 1_000
+        };
+        let reason = together(&mut counts, &Limit { nodes: u64::MAX, stop: &stop }, |count, limit| {
+            loop {
+                *count += 1;
+                if (limit.stop)() {
+                    return StopReason::Stopped;
+                }
+            }
+        });
+        assert_eq!((reason, counts[0]), (StopReason::Stopped, 1_001));
+        assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "a hand panicked")]
+    fn a_panic_leaves_nobody_waiting() {
+        together(&mut [true, false, false], &Limit::nodes(1), |is_first, limit| {
+            assert!(!*is_first, "a hand panicked");
+            while !(limit.stop)() {
+                std::thread::yield_now();
+            }
+            StopReason::Stopped
+        });
+    }
+}
