@@ -64,6 +64,9 @@ pub trait Contestant: Send {
     /// What people call it.
     fn name(&self) -> String;
 
+    /// A match of this game will begin later; there is time until `deadline` to prepare for any role in it.
+    fn preview(&mut self, _rules: &Rules, _deadline: Instant) {}
+
     /// A match begins; answers before `deadline`, and uses the time to prepare. A match that was not stopped is forgotten.
     fn start(&mut self, rules: &Rules, role: usize, clocks: Clocks, deadline: Instant) -> Result<(), String>;
 

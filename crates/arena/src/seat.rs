@@ -18,12 +18,13 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What a contestant is asked for.
 pub(crate) enum Order {
+    Preview { rules: Rules, deadline: Instant },
     Start { rules: Rules, role: usize, clocks: Clocks, deadline: Instant },
     Play { last: Option<Vec<String>>, deadline: Instant },
     Stop { last: Option<Vec<String>> },
 }
 
-/// What came back, and when. Orders to start and stop are answered with an empty decision.
+/// What came back, and when. Orders to prepare, start and stop are answered with an empty decision.
 pub(crate) struct Answer {
     number: u64,
     pub(crate) at: Instant,
@@ -142,20 +143,26 @@ fn work(factory: &Factory, orders: &Receiver<(u64, Order)>, answers: &Sender<Ans
     }
 }
 
-fn obey(
-    contestant: &mut Option<Box<dyn Contestant>>,
+fn obey<'a>(
+    contestant: &'a mut Option<Box<dyn Contestant>>,
     factory: &Factory,
     order: Order,
     given_up: &Arc<AtomicBool>,
 ) -> Result<Decision, String> {
+    let some = |contestant: &'a mut Option<Box<dyn Contestant>>| {
+        contestant.get_or_insert_with(|| {
+            let mut made = factory();
+            made.heed(given_up.clone());
+            made
+        })
+    };
     match order {
+        Order::Preview { rules, deadline } => {
+            some(contestant).preview(&rules, deadline);
+            Ok(Decision::default())
+        }
         Order::Start { rules, role, clocks, deadline } => {
-            let contestant = contestant.get_or_insert_with(|| {
-                let mut made = factory();
-                made.heed(given_up.clone());
-                made
-            });
-            contestant.start(&rules, role, clocks, deadline).map(|()| Decision::default())
+            some(contestant).start(&rules, role, clocks, deadline).map(|()| Decision::default())
         }
         Order::Play { last, deadline } => {
             contestant.as_mut().ok_or("no match has begun")?.play(last.as_deref(), deadline)

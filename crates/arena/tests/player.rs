@@ -5,10 +5,11 @@ mod common;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use arena::protocol::Settings;
-use arena::{Contestant, Decision, Factory, Legal, Rules, Tree, term};
+use arena::{Clocks, Contestant, Decision, Factory, Legal, Rules, Tree, term};
 use common::{game, listen, scripted, seconds};
 
 fn legal() -> Factory {
@@ -53,6 +54,79 @@ fn a_match_goes_as_managers_expect() {
     assert_eq!(player.say("( PLAY Base.tic.2 NIL )"), "noop");
     assert_eq!(player.say("( ABORT Base.tic.2 )"), "aborted");
     assert!(player.say("( INFO )").contains("available"));
+}
+
+/// Looks at games until the deadline, unless nobody waits any more.
+struct Looks {
+    legal: Legal,
+    given_up: Arc<AtomicBool>,
+    n_seen: Arc<AtomicUsize>,
+}
+
+impl Contestant for Looks {
+    fn name(&self) -> String {
+        "looks".to_owned()
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.given_up = given_up;
+    }
+
+    fn preview(&mut self, rules: &Rules, deadline: Instant) {
+        assert!(!rules.reading.program.rules.is_empty());
+        self.n_seen.fetch_add(1, Ordering::SeqCst);
+        while Instant::now() < deadline && !self.given_up.load(Ordering::SeqCst) {
+            std::thread::sleep(seconds(0.01));
+        }
+        self.n_seen.fetch_add(100, Ordering::SeqCst);
+    }
+
+    fn start(&mut self, rules: &Rules, role: usize, clocks: Clocks, deadline: Instant) -> Result<(), String> {
+        self.legal.start(rules, role, clocks, deadline)
+    }
+
+    fn play(&mut self, last: Option<&[String]>, deadline: Instant) -> Result<Decision, String> {
+        self.legal.play(last, deadline)
+    }
+
+    fn stop(&mut self, last: Option<&[String]>) {
+        self.legal.stop(last);
+    }
+}
+
+/// A preview is answered when its time is over, and gives way to a match.
+#[test]
+fn previews_are_time_to_prepare() {
+    let n_seen = Arc::new(AtomicUsize::new(0));
+    let seen = n_seen.clone();
+    let made = move || {
+        let looks = Looks { legal: Legal::new(), given_up: Arc::default(), n_seen: seen.clone() };
+        Box::new(looks) as Box<dyn Contestant>
+    };
+    let player = listen(Arc::new(made), Settings::default());
+    let rules = game("tic-tac-toe").one_line();
+    let begun = Instant::now();
+    assert_eq!(player.say(&format!("( PREVIEW ({rules} ) 1 )")), "ready");
+    assert!((seconds(0.5)..seconds(1.0)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    assert_eq!(n_seen.load(Ordering::SeqCst), 101);
+    // What can't be read is not looked at.
+    assert_eq!(player.say("( PREVIEW ((<= (goal ?x) ?y) ) 1 )"), "ready");
+    assert_eq!(n_seen.load(Ordering::SeqCst), 101);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let long = scope.spawn(|| player.say(&format!("( PREVIEW ({rules} ) 60 )")));
+        while n_seen.load(Ordering::SeqCst) < 102 {
+            std::thread::sleep(seconds(0.01));
+        }
+        assert_eq!(player.start("Base.tic.1", "xplayer", 2.0, 2.0), "ready");
+        assert_eq!(player.say("( PLAY Base.tic.1 NIL )"), first_move(&game("tic-tac-toe")));
+        assert_eq!(long.join().expect("it is answered"), "ready");
+    });
+    assert!(begun.elapsed() < seconds(10.0), "{:?}", begun.elapsed());
+    while n_seen.load(Ordering::SeqCst) < 202 {
+        assert!(begun.elapsed() < seconds(20.0), "nobody told it");
+        std::thread::sleep(seconds(0.01));
+    }
 }
 
 #[test]

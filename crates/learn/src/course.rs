@@ -269,6 +269,9 @@ fn with_ways(
     const ITERATIONS: usize = 20;
     /// How much smaller the loss must get, as a part of it: a state takes longer to judge then.
     const BETTER: f64 = 0.004;
+    /// With fewer examples than this it must get smaller by more, because it is known less well.
+    const ENOUGH: f64 = 10_000.0;
+    let better = BETTER * (ENOUGH / examples.len().max(1) as f64).sqrt().max(1.0);
     // Step 1. What varies.
     let step = examples.len().div_ceil(STATES).max(1);
     let states: Vec<Vec<u64>> = examples.views().step_by(step).map(|state| sight.views.state(state)).collect();
@@ -290,7 +293,7 @@ fn with_ways(
         let more = Arc::new(own.with_ways(&[&before[..], kind].concat()));
         let now = loss(&more)?;
         sight = more;
-        if now < (1.0 - BETTER) * least {
+        if now < (1.0 - better) * least {
             least = now;
         } else {
             let own = Arc::into_inner(sight).expect("nobody else has it");

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use features::game::Game;
+use learn::course::Course;
 use learn::model::Model;
 use learn::player::{self, Search};
 use machine::{lanes, scalar};
@@ -468,6 +469,21 @@ pub(crate) struct Contest {
     pub(crate) time: Duration,
     pub(crate) threads: usize,
     pub(crate) seed: u64,
+}
+
+/// The time for a move that leaves time for enough matches to choose a search by: short where matches are long. `None` if it would be
+/// too short to tell anything.
+pub(crate) fn quick_move(course: &Course, time: Duration, threads: usize) -> Option<Duration> {
+    /// Matches in all.
+    const MATCHES: f64 = 36.0;
+    const LEAST: Duration = Duration::from_millis(3);
+    const MOST: Duration = Duration::from_millis(30);
+    let last = course.history().last().expect("a course has a beginning");
+    let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
+    let nature = &course.model().sight.nature;
+    let n_thinking = if nature.turn_taking { 1 } else { nature.range.len() };
+    let move_time = time.mul_f64(threads as f64 / (MATCHES * length * n_thinking as f64)).min(MOST);
+    (move_time >= LEAST).then_some(move_time)
 }
 
 /// Which search a model plays best with: short matches of each against tree search without knowledge, which is one of them. The

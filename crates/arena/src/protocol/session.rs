@@ -36,6 +36,8 @@ struct State {
     finished: Option<String>,
     /// Kept between matches, so that a contestant may remember.
     seat: Option<Seat>,
+    /// A game is being looked at before a match; raised if that is to end.
+    preview: Option<Arc<AtomicBool>>,
 }
 
 struct Match {
@@ -88,13 +90,7 @@ impl Session {
                 let status = if lock(&self.state).occupied(self).is_some() { "busy" } else { "available" };
                 Info { name: Some(self.settings.name.clone()), status: Some(status.to_owned()) }.to_string()
             }
-            Message::Preview { .. } => {
-                if lock(&self.state).occupied(self).is_some() {
-                    "busy".to_owned()
-                } else {
-                    "ready".to_owned()
-                }
-            }
+            Message::Preview { rules, clock } => self.preview(&rules, clock, arrived).to_owned(),
             Message::Start { id, role, rules, start, play } => {
                 self.start(id, &role, &rules, Clocks { start, play }, arrived)
             }
@@ -114,6 +110,39 @@ impl Session {
         let found = lock(&self.state).current.clone().filter(|found| found.id.eq_ignore_ascii_case(id))?;
         *lock(&found.heard) = Instant::now();
         Some(found)
+    }
+
+    /// Lets a contestant look at a game before a match. If one begins meanwhile, that goes first.
+    fn preview(&self, rules: &str, clock: Duration, arrived: Instant) -> &'static str {
+        // Step 1. See whether there is room for it.
+        let rules = Rules::read("previewed game", rules);
+        let over = Arc::new(AtomicBool::new(false));
+        let seat = {
+            let mut state = lock(&self.state);
+            if state.occupied(self).is_some() || Arc::strong_count(&self.thinking) > MAX_THINKING {
+                return "busy";
+            }
+            if rules.reading.has_errors() {
+                (self.log)("PREVIEW: there is something wrong with the rules");
+                return "ready";
+            }
+            state.end_preview();
+            state.preview = Some(over.clone());
+            state.seat.take()
+        };
+        // Step 2. Prepare.
+        let mut seat = seat.unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
+        let margin = self.settings.margin(clock);
+        let order = seat.order(Order::Preview { rules, deadline: arrived + clock - margin });
+        let answer = self.await_answer(&mut seat, order, &over, arrived + clock - margin / 2);
+        if let Some(Err(error)) = &answer {
+            (self.log)(&format!("PREVIEW: {error}"));
+        }
+        // One that does not come back is left behind.
+        if answer.is_some() {
+            lock(&self.state).seat.get_or_insert(seat);
+        }
+        "ready"
     }
 
     fn start(&self, id: String, role: &str, rules: &str, clocks: Clocks, arrived: Instant) -> String {
@@ -144,6 +173,7 @@ impl Session {
                 (self.log)(&format!("{}: refused, since old matches are still being thought about", show(&begun.id)));
                 return "busy".to_owned();
             }
+            state.end_preview();
             turn.seat = state.seat.take();
             state.current = Some(begun.clone());
         }
@@ -184,7 +214,7 @@ impl Session {
             let _ = judge.legal(role_number);
         }
         let last_moment = arrived + clocks.start - self.settings.margin(clocks.start) / 2;
-        match self.await_answer(&mut seat, order, &begun, last_moment) {
+        match self.await_answer(&mut seat, order, &begun.cancelled, last_moment) {
             Some(Ok(_)) => {}
             Some(Err(error)) => (self.log)(&format!("{}: not prepared: {error}", show(&begun.id))),
             None => (self.log)(&format!("{}: still preparing when the time is over", show(&begun.id))),
@@ -193,12 +223,12 @@ impl Session {
         "ready".to_owned()
     }
 
-    /// Waits for an answer until a moment, or until the match is cancelled.
+    /// Waits for an answer until a moment, or until nobody needs it.
     fn await_answer(
         &self,
         seat: &mut Seat,
         order: u64,
-        of: &Match,
+        cancelled: &AtomicBool,
         until: Instant,
     ) -> Option<Result<Decision, String>> {
         const OFTEN: Duration = Duration::from_millis(20);
@@ -206,7 +236,7 @@ impl Session {
             if let Some(answer) = seat.wait(order, until.min(Instant::now() + OFTEN)) {
                 return Some(answer.said);
             }
-            if of.cancelled.load(Ordering::SeqCst) {
+            if cancelled.load(Ordering::SeqCst) {
                 seat.give_up();
                 return None;
             }
@@ -250,7 +280,7 @@ impl Session {
             legal = judge.legal(turn.role).unwrap_or_default();
         }
         // Step 3. Say what the contestant says, if it is in time and legal.
-        let answer = self.await_answer(seat, order, of, arrived + of.clocks.play - margin / 2);
+        let answer = self.await_answer(seat, order, &of.cancelled, arrived + of.clocks.play - margin / 2);
         let form = |text: &str| term::canonical(text);
         let (reply, why) = match answer {
             Some(Ok(decision)) if legal.is_empty() || turn.lost => (decision.chosen, decision.why),
@@ -314,6 +344,13 @@ impl Session {
 }
 
 impl State {
+    /// Nobody needs to look at a game any more.
+    fn end_preview(&mut self) {
+        if let Some(over) = self.preview.take() {
+            over.store(true, Ordering::SeqCst);
+        }
+    }
+
     /// The match that is being played, unless nothing was heard of it for too long.
     fn occupied(&mut self, of: &Session) -> Option<Arc<Match>> {
         let current = self.current.clone()?;

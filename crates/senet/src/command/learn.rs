@@ -350,13 +350,15 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
 
 /// Finds the search that a model plays best with.
 pub(super) fn choose_search(pupil: &Pupil, learned: &mut Learned, plan: &Plan, time: Duration, bar: &Bar) {
-    /// Seconds for a move.
-    const QUICK: f64 = 0.03;
     let start = Instant::now();
-    let contest =
-        measure::Contest { move_time: Duration::from_secs_f64(QUICK), time, threads: plan.threads, seed: plan.seed };
     let model = learned.course.model();
-    learned.search = measure::choose(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0));
+    learned.search = match measure::quick_move(&learned.course, time, plan.threads) {
+        Some(move_time) => {
+            let contest = measure::Contest { move_time, time, threads: plan.threads, seed: plan.seed };
+            measure::choose(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0))
+        }
+        None => Search::fitting(&model.sight)[0],
+    };
     learned.seconds += start.elapsed().as_secs_f64();
 }
 

@@ -3,8 +3,8 @@
 //! Several members think about each position, each in a thread of its own ([`member`]): one that follows the rules as they stand and
 //! knows a legal move at once ([`by_rules`]), a search without knowledge as soon as the rules are a network ([`searcher`]), and a
 //! search with a model, from the memory or learned before the match ([`study`]), or else with many simple heuristics
-//! ([`heuristics`]). Where roles take turns, another one looks for what is certain. The best that has answered is believed. A member that panics is left out from then on, as is one that does not
-//! come back; both are reported.
+//! ([`heuristics`]). Where roles take turns, another one looks for what is certain. The best that has answered is believed. A member
+//! that panics is left out from then on, as is one that does not come back; both are reported.
 
 pub(crate) mod by_rules;
 pub(crate) mod heuristics;
@@ -17,6 +17,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arena::contestant::{Clocks, Contestant, Decision, Rules};
@@ -60,6 +61,8 @@ type Further = (&'static str, Rank, fn() -> Box<dyn Member>);
 /// A player of any game.
 pub(crate) struct Portfolio {
     settings: Settings,
+    /// Raised while nobody waits for it.
+    given_up: Arc<AtomicBool>,
     playing: Option<Playing>,
     /// Further members of each match; for tests.
     further: Vec<Further>,
@@ -67,7 +70,7 @@ pub(crate) struct Portfolio {
 
 impl Portfolio {
     pub(crate) fn new(settings: Settings) -> Portfolio {
-        Portfolio { settings, playing: None, further: Vec::new() }
+        Portfolio { settings, given_up: Arc::default(), playing: None, further: Vec::new() }
     }
 }
 
@@ -169,6 +172,27 @@ fn reserve(left: Duration) -> Duration {
 impl Contestant for Portfolio {
     fn name(&self) -> String {
         "portfolio".to_owned()
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.given_up = given_up;
+    }
+
+    /// Learns, if there is a memory to keep that in.
+    fn preview(&mut self, rules: &Rules, deadline: Instant) {
+        let Settings { seed, threads, memory, learn, report } = self.settings.clone();
+        if memory.is_none() || !learn {
+            return;
+        }
+        let (name, text, program) = (rules.name.clone(), rules.text.clone(), rules.program());
+        let until = deadline - reserve(deadline.saturating_duration_since(Instant::now()));
+        let study = Study { name, text, program, memory, seed, threads, learn, until };
+        let found = study.go(&|| self.given_up.load(Ordering::Relaxed), &|text| report(text));
+        match found.map(|found| found.knowledge) {
+            Ok(Some(knowledge)) => report(&format!("looked at before a match: {}", knowledge.origin)),
+            Ok(None) => {}
+            Err(why) => report(&format!("looking at the game before a match: {why}")),
+        }
     }
 
     fn start(&mut self, rules: &Rules, role: usize, _: Clocks, deadline: Instant) -> Result<(), String> {

@@ -21,9 +21,6 @@ use crate::memory;
 
 /// With less time than this nothing is learned.
 const LEAST: Duration = Duration::from_secs(4);
-/// Matches that choose a search, and the least time for a move of them.
-const MATCHES: f64 = 36.0;
-const LEAST_MOVE: Duration = Duration::from_millis(3);
 /// A model is learned further if the time for that is more than this part of what it took.
 const WORTH_WHILE: f64 = 0.25;
 
@@ -200,16 +197,13 @@ impl Lesson<'_> {
             return Ok(None);
         }
         // Step 3. The search: by matches that are short enough for some of them, or the one that is mostly best.
-        let left = self.until.saturating_duration_since(Instant::now());
-        let last = course.history().last().expect("a course has a beginning");
-        let length = (last.n_new as f64 / f64::from(last.n_ended.max(1))).max(1.0);
-        let move_time = left.mul_f64(0.9 * threads as f64 / (MATCHES * length));
-        let search = if move_time < LEAST_MOVE {
-            Search::fitting(&course.model().sight)[0]
-        } else {
-            let move_time = move_time.min(Duration::from_millis(30));
-            let contest = measure::Contest { move_time, time: left.mul_f64(0.9), threads, seed: self.seed };
-            measure::choose(game, course.model(), &contest, &mut |_| {})
+        let time = self.until.saturating_duration_since(Instant::now()).mul_f64(0.9);
+        let search = match measure::quick_move(&course, time, threads) {
+            Some(move_time) => {
+                let contest = measure::Contest { move_time, time, threads, seed: self.seed };
+                measure::choose(game, course.model(), &contest, &mut |_| {})
+            }
+            None => Search::fitting(&course.model().sight)[0],
         };
         Ok(Some(Learned { course, search, seconds: begun.elapsed().as_secs_f64() }))
     }

@@ -237,6 +237,31 @@ fn is_kept(memory: &Option<PathBuf>) -> bool {
     !store.models().expect("it can be read").is_empty()
 }
 
+/// What was learned before a match is there when it begins, and nothing is learned when nobody waits.
+#[test]
+fn a_preview_is_time_to_learn() {
+    let folder = std::env::temp_dir().join(format!("senet-preview-{}", std::process::id()));
+    let memory = Some(folder.join("memory.db"));
+    let rules = game("connect-3-4x4");
+    let (mut portfolio, log) = portfolio(memory.clone());
+    let given_up = Arc::new(AtomicBool::new(true));
+    portfolio.heed(given_up.clone());
+    let begun = Instant::now();
+    portfolio.preview(&rules, begun + Duration::from_secs(60));
+    assert!(begun.elapsed() < Duration::from_secs(30) && !is_kept(&memory), "{}", log.text());
+    given_up.store(false, Ordering::Relaxed);
+    // On a busy machine the first time may be too short.
+    for seconds in [10, 20, 40] {
+        portfolio.preview(&rules, Instant::now() + Duration::from_secs(seconds));
+        if is_kept(&memory) {
+            break;
+        }
+    }
+    let (_, reasons) = play(&mut portfolio, &rules, 0, 2_000, 150, 20);
+    assert!(log.text().contains("model 1 of `connect-3-4x4`"), "{reasons:?}\n{}", log.text());
+    std::fs::remove_dir_all(folder).expect("the folder is there");
+}
+
 /// A model that was learned is found again whatever the names, and used.
 #[test]
 fn a_scrambled_copy_of_a_learned_game_is_known() {
