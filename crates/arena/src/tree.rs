@@ -32,9 +32,10 @@ const CAP: u32 = 1_000;
 static COMPILING: AtomicUsize = AtomicUsize::new(0);
 const MAX_COMPILING: usize = 4;
 
-/// Plain UCT on the lane machine.
+/// UCT on the lane machine.
 pub struct Tree {
     seed: u64,
+    threads: usize,
     n_matches: u64,
     seat: Option<Seat>,
     given_up: Arc<AtomicBool>,
@@ -51,6 +52,7 @@ struct Seat {
     history: Vec<Vec<String>>,
     random: Pcg64Mcg,
     seed: u64,
+    threads: usize,
 }
 
 /// A game made ready for fast engines.
@@ -72,7 +74,12 @@ struct Fast {
 impl Tree {
     /// A contestant with a seed of its own.
     pub fn new(seed: u64) -> Tree {
-        Tree { seed, n_matches: 0, seat: None, given_up: Arc::default() }
+        Tree { seed, threads: 1, n_matches: 0, seat: None, given_up: Arc::default() }
+    }
+
+    /// The same, searching on so many threads.
+    pub fn on_threads(self, threads: usize) -> Tree {
+        Tree { threads, ..self }
     }
 }
 
@@ -116,6 +123,7 @@ impl Contestant for Tree {
             history: Vec::new(),
             random,
             seed,
+            threads: self.threads,
         };
         while seat.coming.is_some() && Instant::now() + MARGIN < deadline && !self.given_up.load(Ordering::SeqCst) {
             seat.wait(deadline.min(Instant::now() + OFTEN));
@@ -178,7 +186,7 @@ impl Seat {
         };
         self.coming = None;
         let Some(compiled) = arrived else { return };
-        let mut fast = Fast::new(compiled, self.seed);
+        let mut fast = Fast::new(compiled, self.threads, self.seed);
         if fast.catch_up(&self.history).is_ok() {
             self.fast = Some(fast);
             self.judge = None;
@@ -247,13 +255,15 @@ fn random_match(judge: &mut Judge, role: usize, first: usize, random: &mut impl 
 }
 
 impl Fast {
-    fn new(compiled: Compiled, seed: u64) -> Fast {
+    fn new(compiled: Compiled, threads: usize, seed: u64) -> Fast {
         let machine = Scalar::new(compiled.scalar);
         let network = machine.network();
         let form = |chosen: u32| term::canonical(&network.name(network.moves[chosen as usize])).unwrap_or_default();
         let moves = network.moves_of.iter().map(|range| range.clone().map(|chosen| (form(chosen), chosen)).collect());
         let moves = moves.collect();
-        Fast { machine, player: Uct::new(compiled.lanes, uct::Settings::strongest(), seed), moves, n_made: 0 }
+        let player = Uct::new(compiled.lanes, uct::Settings::strongest(), seed);
+        let player = (1..threads).fold(player, |player, _| player.helped());
+        Fast { machine, player, moves, n_made: 0 }
     }
 
     fn catch_up(&mut self, history: &[Vec<String>]) -> Result<(), String> {
@@ -357,6 +367,7 @@ mod tests {
             history: Vec::new(),
             random: Pcg64Mcg::seed_from_u64(1),
             seed: 1,
+            threads: 1,
         };
         let mut contestant = Tree { seat: Some(seat), ..Tree::new(1) };
         let later = || Instant::now() + Duration::from_millis(50);

@@ -1,7 +1,8 @@
 //! Learns a game and lets searches with what was learned play against each other: `cargo run --release -p learn --example course
 //! -- GAME [--learn SECONDS | --generations N] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
 //! [--opening 2] [--threads 2] [--seed 1]`. With `--model` the model is kept in the file, and read from there if it exists. The
-//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time.
+//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time, and
+//! `learned:2` on two threads.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -147,6 +148,7 @@ impl Table {
                 Box::new(Seat::new(player, model.sight.clone()))
             }
             "alpha-beta" => player(model, Search::AlphaBeta, 1, seed),
+            "learned" => player(model, Search::fitting(&model.sight)[0], setting.parse().unwrap_or(1), seed),
             "greedy" => one_ply(model, seed),
             "fuzzy" => {
                 let compiled = self.fuzzy.clone().expect("the game has ground rules");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::lanes;
-use search::{AlphaBeta, BestFirst, OnePly, Player, Uct, alpha_beta, best_first, uct};
+use search::{AlphaBeta, BestFirst, Evaluate, OnePly, Player, Several, Uct, alpha_beta, best_first, uct};
 
 use crate::alone;
 use crate::model::Model;
@@ -60,16 +60,16 @@ impl Search {
 /// Bytes of a player's table or tree.
 const BYTES: usize = 64 << 20;
 
-/// A player for matches of the model's game, which searches on so many threads where its search can; on one, the same seed and bound
-/// on nodes give the same answer.
+/// A player for matches of the model's game that uses so many threads, as far as its search can. Where states are judged many at once, the
+/// threads change nothing in what is found in a number of nodes.
 pub fn player(model: &Arc<Model>, search: Search, threads: usize, seed: u64) -> Box<dyn Player> {
     let sight = &model.sight;
-    let opinion = || Box::new(model.opinion());
+    let opinion = || Box::new(model.opinion()) as Box<dyn Evaluate>;
+    let opinions = || Several::of(opinion(), (1..threads).map(|_| opinion()));
     match search {
         Search::BestFirst => {
             let settings = best_first::Settings { bytes: 4 * BYTES, ..best_first::Settings::default() };
-            let player = BestFirst::new(sight.lanes.clone(), opinion(), settings, seed);
-            let player = (1..threads).fold(player, |player, _| player.helped_by(opinion()));
+            let player = BestFirst::new(sight.lanes.clone(), opinions(), settings, seed);
             Box::new(Seat::new(player, sight.clone()))
         }
         Search::AlphaBeta => {
@@ -85,14 +85,13 @@ pub fn player(model: &Arc<Model>, search: Search, threads: usize, seed: u64) -> 
                 Search::Tree => uct::Settings { width: (8, 64), share: 8, ..usual },
                 _ => uct::Settings { playout: 0.5, ..usual },
             };
-            let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(opinion());
-            let player = (1..threads).fold(player, |player, _| player.helped_by(Some(opinion())));
+            let player = Uct::new(sight.lanes.clone(), settings, seed).judging_by(opinions());
             Box::new(Seat::new(player, sight.clone()))
         }
         Search::Plain => {
             let compiled = lanes::Compiled::new(sight.game.circuit.network.clone());
             let player = Uct::new(compiled, uct::Settings::strongest(), seed);
-            Box::new((1..threads).fold(player, |player, _| player.helped_by(None)))
+            Box::new((1..threads).fold(player, |player, _| player.helped()))
         }
         Search::Solo => Box::new(alone::player(model, 4 * BYTES, seed)),
     }

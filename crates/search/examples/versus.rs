@@ -187,7 +187,7 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
                 }
             }
             let player = Uct::new(game.lanes.clone(), settings, seed);
-            Box::new((1..threads).fold(player, |player, _| player.helped_by(None)))
+            Box::new((1..threads).fold(player, |player, _| player.helped()))
         }
     }
 }

@@ -18,11 +18,6 @@ impl Fan {
         Fan { lanes: Lanes::new(compiled), legal: Vec::new() }
     }
 
-    /// The machine.
-    pub fn compiled(&self) -> &Arc<Compiled> {
-        self.lanes.compiled()
-    }
-
     /// The network.
     pub fn network(&self) -> &Network {
         self.lanes.network()

@@ -51,7 +51,7 @@ pub mod uct;
 
 pub use alpha_beta::AlphaBeta;
 pub use best_first::BestFirst;
-pub use evaluate::Evaluate;
+pub use evaluate::{Evaluate, Several};
 pub use fan::Fan;
 pub use fuzzy::Fuzzy;
 pub use greedy::Greedy;

@@ -1,12 +1,12 @@
 //! Several threads at one search.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::player::{Limit, StopReason};
 
-/// Lets all hands work at the same time, each in a thread of its own, until the first comes back; then the others are told to stop.
-/// Each is given its own limit. Why the first came back.
+/// Lets all hands work at the same time, each in a thread of its own, until the first comes back or one has solved what is asked; then
+/// the others are told to stop. Each is given its own limit. Why the search came back.
 pub(crate) fn together<H: Send>(
     hands: &mut [H],
     limit: &Limit,
@@ -16,20 +16,36 @@ pub(crate) fn together<H: Send>(
     if others.is_empty() {
         return work(first, limit);
     }
-    let over = AtomicBool::new(false);
-    let (nodes, over, work) = (limit.nodes, &over, &work);
-    std::thread::scope(|scope| {
+    let (over, solved) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (nodes, is_over, work) = (limit.nodes, &|| over.load(Ordering::Relaxed), &work);
+    let reason = std::thread::scope(|scope| {
         // The others stop whatever becomes of the first.
-        let _told = OnDrop(over);
+        let _told = OnDrop(&over);
         for hand in others {
-            scope.spawn(move || work(hand, &Limit { nodes, stop: &|| over.load(Ordering::Relaxed) }));
+            let (over, solved) = (&over, &solved);
+            scope.spawn(move || {
+                if work(hand, &Limit { nodes, stop: is_over }) == StopReason::Solved {
+                    solved.store(true, Ordering::Relaxed);
+                    over.store(true, Ordering::Relaxed);
+                }
+            });
         }
-        work(first, limit)
-    })
+        work(first, &Limit { nodes, stop: &|| is_over() || (limit.stop)() })
+    });
+    if solved.into_inner() { StopReason::Solved } else { reason }
 }
 
 /// What hands share, for one of them alone. A hand that panicked takes the search down with it, so there is nothing to fear here.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    /// It is soon free again: to sleep and to be woken takes longer.
+    const TRIES: usize = 50_000;
+    for _ in 0..TRIES {
+        match shared.try_lock() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
+        }
+    }
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -63,6 +79,18 @@ mod tests {
         });
         assert_eq!((reason, counts[0]), (StopReason::Stopped, 1_001));
         assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
+    }
+
+    /// Whoever has the answer ends the search for all.
+    #[test]
+    fn one_that_solves_it_is_enough() {
+        let reason = together(&mut [false, true, false], &Limit::nodes(1), |solves, limit| {
+            while !*solves && !(limit.stop)() {
+                std::thread::yield_now();
+            }
+            if *solves { StopReason::Solved } else { StopReason::Stopped }
+        });
+        assert_eq!(reason, StopReason::Solved);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use arena::protocol::http::Address;
 use arena::protocol::{MatchName, Remote};
 use arena::{Contestant, Factory, Legal, Random, Scrambled, Store, Tree};
 
+use crate::n_cores;
 use crate::portfolio::{self, Portfolio};
 
 /// The contestants on this machine.
@@ -19,11 +20,10 @@ pub(crate) fn local(kind: &str, seed: u64) -> anyhow::Result<Factory> {
     let make: fn(u64) -> Box<dyn Contestant> = match kind {
         "portfolio" => |seed| {
             let report = Arc::new(|text: &str| eprintln!("portfolio: {text}"));
-            let (threads, memory) =
-                (std::thread::available_parallelism().map_or(1, usize::from), Store::default_path());
-            Box::new(Portfolio::new(portfolio::Settings { seed, threads, memory: memory.ok(), learn: true, report }))
+            let (threads, memory) = (n_cores(), Store::default_path().ok());
+            Box::new(Portfolio::new(portfolio::Settings { seed, threads, memory, learn: true, report }))
         },
-        "uct" => |seed| Box::new(Tree::new(seed)),
+        "uct" => |seed| Box::new(Tree::new(seed).on_threads(n_cores())),
         "random" => |seed| Box::new(Random::new(seed)),
         "legal" => |_| Box::new(Legal::new()),
         _ => bail!("`{kind}` is no player; there are {}", KINDS.join(", ")),

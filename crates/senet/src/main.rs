@@ -26,6 +26,11 @@ struct Arguments {
     command: command::Command,
 }
 
+/// The cores of the machine.
+fn n_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     match command::run(arguments.command) {

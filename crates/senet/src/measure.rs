@@ -17,7 +17,7 @@ use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::statistics::{Interval, Sprt};
-use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_play, statistics};
+use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_play, statistics, uct};
 use serde::{Deserialize, Serialize};
 
 /// Raised when players or matches change, so that kept matches are not mixed with others.
@@ -45,6 +45,8 @@ pub(crate) enum Kind {
     SearchRandom,
     /// Searching, against tree search with playouts, with the same time for a move.
     SearchUct,
+    /// Searching, against the strongest search without knowledge, with the same time for a move.
+    SearchStrongest,
     /// One move ahead, in a game for one.
     OnePlyAlone,
     /// Searching, in a game for one.
@@ -54,7 +56,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// Whether time for a move matters.
     pub(crate) fn is_timed(self) -> bool {
-        matches!(self, Kind::SearchRandom | Kind::SearchUct | Kind::SearchAlone)
+        !matches!(self, Kind::OnePlyRandom | Kind::OnePlyFuzzy | Kind::OnePlyAlone)
     }
 
     /// Who the other is, and how both think, with so many seconds for a move.
@@ -64,6 +66,7 @@ impl Kind {
             Kind::OnePlyFuzzy => "fuzzy goals, both one move ahead".to_owned(),
             Kind::SearchRandom => format!("random play, searching {seconds} s a move"),
             Kind::SearchUct => format!("tree search, both {seconds} s a move"),
+            Kind::SearchStrongest => format!("tree search with hints, both {seconds} s a move"),
             Kind::OnePlyAlone => "nobody, one move ahead".to_owned(),
             Kind::SearchAlone => format!("nobody, searching {seconds} s a move"),
         }
@@ -71,7 +74,7 @@ impl Kind {
 
     /// Whether matches would hardly vary if they all began in the same way.
     fn needs_openings(self) -> bool {
-        matches!(self, Kind::OnePlyFuzzy | Kind::SearchUct)
+        matches!(self, Kind::OnePlyFuzzy | Kind::SearchUct | Kind::SearchStrongest)
     }
 }
 
@@ -177,7 +180,8 @@ impl Players {
                 let position = Fuzzy::new(self.scalar.clone(), compiled.clone(), fuzzy::Settings::default());
                 Box::new(Greedy::new(position, seed))
             }
-            (Kind::SearchUct, _) => Box::new(Uct::new(self.lanes.clone(), search::uct::Settings::default(), seed)),
+            (Kind::SearchUct, _) => Box::new(Uct::new(self.lanes.clone(), uct::Settings::default(), seed)),
+            (Kind::SearchStrongest, _) => Box::new(Uct::new(self.lanes.clone(), uct::Settings::strongest(), seed)),
             _ => Box::new(Random::new(self.scalar.clone(), seed)),
         }
     }
@@ -498,7 +502,7 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
     const CLEAR: f64 = 75.0;
     /// With less than this, tree search without knowledge is better.
     const LEAST: f64 = 47.0;
-    let kind = Kind::SearchUct;
+    let kind = Kind::SearchStrongest;
     let fitting = Search::fitting(&model.sight);
     if !is_possible(kind, game) {
         return fitting[0];

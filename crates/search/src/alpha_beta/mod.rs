@@ -225,7 +225,7 @@ impl<P: Position> AlphaBeta<P> {
         let deepest = answers.into_iter().rev().max_by_key(|answer| (answer.proven, answer.depth));
         let mut answer = deepest.expect("there is a hand");
         (answer.nodes, answer.judged, answer.opened) = counts;
-        answer.stop = if answer.proven { StopReason::Solved } else { stop };
+        answer.stop = stop;
         answer
     }
 

@@ -33,31 +33,6 @@ fn small_games_are_solved() {
     }
 }
 
-/// Threads that share a tree leave nothing behind, and find what one finds.
-#[test]
-fn threads_share_a_tree() {
-    let helped = |name: &str| {
-        let (player, state) = player(name, 1);
-        let even = || Box::new(Even(player.least.len()));
-        let (one, other) = (even(), even());
-        (player.helped_by(one).helped_by(other), state)
-    };
-    for (name, value) in [("tic-tac-toe", 0.5), ("connect-3-3x3", 0.5), ("nim-5", 1.0)] {
-        let (mut player, state) = helped(name);
-        let answer = player.search(&state, RoleId(0), &Limit::nodes(5_000_000));
-        assert_eq!(answer.stop, StopReason::Solved, "{name}");
-        assert!(answer.proven && answer.values[0] == value, "{name}: {:?}", answer.values);
-    }
-    for name in ["connect-four", "tron-6x6"] {
-        let (mut player, state) = helped(name);
-        let answer = player.search(&state, RoleId(0), &Limit::nodes(5_000));
-        assert_eq!(answer.stop, StopReason::Nodes, "{name}");
-        let tree = &player.found.tree;
-        assert!(tree.nodes.iter().all(|node| node.pending == 0), "{name}");
-        assert_eq!(tree.nodes[0].n as usize, tree.nodes.iter().filter(|node| node.n_children > 0).count(), "{name}");
-    }
-}
-
 /// The same seed and limit give the same answer, a tiny limit gives a legal move, and limits are kept to within what one
 /// state leads to.
 #[test]
@@ -81,10 +56,10 @@ fn the_tree_is_kept() {
     let (mut player, state) = player("connect-four", 3);
     let first = player.search(&state, RoleId(0), &Limit::nodes(2_000));
     let mut next = Vec::new();
-    player.hands[0].fan.follow([(&state[..], &first.joint[..])], &mut next, &mut Vec::new());
+    player.fan.follow([(&state[..], &first.joint[..])], &mut next, &mut Vec::new());
     let visits = first.moves[0][0].visits;
     player.search(&next, RoleId(1), &Limit::nodes(0));
-    assert_eq!(u64::from(player.found.tree.nodes[0].n), visits);
+    assert_eq!(u64::from(player.tree.nodes[0].n), visits);
     assert!(visits > 10, "{visits}");
 }
 

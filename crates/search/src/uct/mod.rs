@@ -10,7 +10,7 @@
 //! tree that is still of use is kept from move to move. For one role alone, the best match that was ever met is kept and played
 //! on unless a better one comes.
 //!
-//! Several threads can work on one tree ([`Uct::helped_by`]), each with lanes of its own. One at a time is in the tree; the
+//! Several threads can work on one tree ([`Uct::helped`]), each with lanes of its own. One at a time is in the tree; the
 //! playouts, which take most of the time, go on side by side.
 
 mod flight;
@@ -147,13 +147,12 @@ impl Uct {
         self
     }
 
-    /// The same player with one more thread. If it judges by an evaluation, the thread needs its own copy of that. What is found
-    /// then depends on how fast the threads are.
-    pub fn helped_by(mut self, evaluation: Option<Box<dyn Evaluate>>) -> Uct {
-        assert_eq!(evaluation.is_some(), self.hands[0].evaluation.is_some(), "all threads judge in the same way");
+    /// The same player with one more thread for playouts. What is found then depends on how fast the threads are.
+    pub fn helped(mut self) -> Uct {
+        assert!(self.hands[0].evaluation.is_none(), "an evaluation has threads of its own");
         let lanes = Lanes::new(self.hands[0].lanes.compiled().clone());
         let random = Random::new(self.found.turn.wrapping_add(0x9e37_79b9 * self.hands.len() as u64));
-        self.hands.push(Hand { lanes, random, evaluation });
+        self.hands.push(Hand { lanes, random, evaluation: None });
         self
     }
 

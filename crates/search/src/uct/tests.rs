@@ -156,7 +156,7 @@ fn the_tree_is_kept() {
 /// Threads that share a tree lose nothing and leave nothing behind, and find what one finds.
 #[test]
 fn threads_share_a_tree() {
-    let helped = |game: &str, seed| uct(game, seed).helped_by(None).helped_by(None);
+    let helped = |game: &str, seed| uct(game, seed).helped().helped();
     for seed in 1..4 {
         let mut player = helped("connect-four", seed);
         let answer = player.choose(&start(&player), machine::RoleId(0), &Limit::nodes(20_000));

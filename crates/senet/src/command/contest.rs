@@ -178,7 +178,7 @@ fn prepare(
         arena::remember(&mut store, &met, &kit.name, rules.source.text(), memory::now())?;
         kits.push(Arc::new(kit));
     }
-    let cores = super::learn::n_cores();
+    let cores = crate::n_cores();
     let parallel = parallel.unwrap_or(if players.iter().any(uses_several) { 1 } else { cores }).max(1);
     let rounds = rounds.unwrap_or(players.len().next_power_of_two().trailing_zeros() as usize).max(1);
     let clocks = Clocks { start, play: Duration::from_secs_f64(time.clamp(0.001, 3600.0)) };

@@ -144,7 +144,7 @@ pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
         candidates: arguments.budget,
         configurations: arguments.budget.div_ceil(10),
         select: features::select::Settings { max_features: arguments.at_most, ..Default::default() },
-        threads: arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        threads: arguments.threads.unwrap_or_else(crate::n_cores),
         ..construct::Settings::default()
     };
     let set = construct(&game, &played.positions, &settings, &mut |progress: construct::Progress| {

@@ -298,7 +298,7 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let threads = arguments.threads.unwrap_or_else(n_cores);
+    let threads = arguments.threads.unwrap_or_else(crate::n_cores);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let bar = Bar::new();
@@ -360,11 +360,6 @@ pub(super) fn choose_search(pupil: &Pupil, learned: &mut Learned, plan: &Plan, t
         None => Search::fitting(&model.sight)[0],
     };
     learned.seconds += start.elapsed().as_secs_f64();
-}
-
-/// The cores of the machine.
-pub(super) fn n_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A course that begins or goes on.

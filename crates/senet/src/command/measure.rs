@@ -13,7 +13,7 @@ use insight::canonical::{self, canonical};
 use learn::course::Stored;
 use serde_json::json;
 
-use super::learn::{n_cores, print_scores, read_duration};
+use super::learn::{print_scores, read_duration};
 use crate::evidence::{self, Bar, Known};
 use crate::measure;
 use crate::memory;
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: Measure) -> anyhow::Result<ExitCode> {
     let contest = measure::Contest {
         move_time: Duration::from_secs_f64(arguments.move_time.clamp(0.001, 3600.0)),
         time: arguments.time,
-        threads: arguments.threads.unwrap_or_else(n_cores),
+        threads: arguments.threads.unwrap_or_else(crate::n_cores),
         seed: arguments.seed,
     };
     let scores = measure::measure(&game, &model, stored.search, &contest, &mut |stage| bar.show(stage, 0, 0));

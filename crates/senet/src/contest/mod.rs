@@ -162,7 +162,7 @@ impl Contest {
     }
 
     fn effort(&self) -> Effort {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = crate::n_cores();
         Effort {
             nodes: self.nodes.unwrap_or(u64::MAX),
             threads: (cores / self.parallel.max(1)).max(1),

@@ -29,8 +29,8 @@ use crate::rules::{self, Rules};
 /// The searches, as they are called in tables.
 const SEARCHES: [&str; 7] = ["tree", "alpha-beta", "best-first", "bfss", "rbfms", "solver", "proof-number"];
 
-/// Those that several threads can do together.
-const SHARED: [&str; 3] = ["tree", "alpha-beta", "best-first"];
+/// Those that several threads can do together. In best-first search it is judging that has threads, and here that costs nothing.
+const SHARED: [&str; 2] = ["tree", "alpha-beta"];
 
 /// How many states searches begin in.
 const N_STATES: usize = 32;
@@ -174,7 +174,7 @@ impl Bench {
         match name {
             "tree" => {
                 let search = Uct::new(self.lanes.clone(), uct::Settings::default(), seed);
-                player(Box::new((1..threads).fold(search, |search, _| search.helped_by(None))))
+                player(Box::new((1..threads).fold(search, |search, _| search.helped())))
             }
             "alpha-beta" => {
                 let settings = alpha_beta::Settings::default();
@@ -182,9 +182,8 @@ impl Bench {
                 player(Box::new((1..threads).fold(search, |search, _| search.helped_by(dice()))))
             }
             "best-first" => {
-                let faces = || Box::new(Faces(self.network.roles.len()));
-                let search = BestFirst::new(self.lanes.clone(), faces(), best_first::Settings::default(), seed);
-                player(Box::new((1..threads).fold(search, |search, _| search.helped_by(faces()))))
+                let faces = Box::new(Faces(self.network.roles.len()));
+                player(Box::new(BestFirst::new(self.lanes.clone(), faces, best_first::Settings::default(), seed)))
             }
             "bfss" => {
                 let settings = principal::Settings { span: u64::MAX - 1, ..principal::Settings::default() };

@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: Ladder) -> anyhow::Result<ExitCode> {
         (None, None) => beside(&Store::default_path()?),
     };
     let ladder = Climb {
-        threads: arguments.threads.unwrap_or_else(learn::n_cores),
+        threads: arguments.threads.unwrap_or_else(crate::n_cores),
         state: Mutex::new(if arguments.report_only { State::read(&state)? } else { State::open(&state)? }),
         bar: Bar::new(),
         arguments,

@@ -17,9 +17,10 @@ use clap::Args;
 use learn::player::{self, Search};
 
 use self::input::{COMMANDS, Said};
-use super::learn::{n_cores, read_duration};
+use super::learn::read_duration;
 use crate::contest::kit::{Kit, Known};
 use crate::evidence::Bar;
+use crate::n_cores;
 use crate::portfolio::by_rules::ByRules;
 use crate::portfolio::member::{Member, Opinion, Rank};
 use crate::portfolio::searcher::{Searcher, Words};
