@@ -34,12 +34,13 @@ impl Evaluate for Several {
     fn values(&mut self, states: &[&[u64]], values: &mut Vec<f32>) {
         /// It takes about as long to tell a thread as to judge so many states.
         const LEAST: usize = 32;
-        let n_parts = (states.len() / LEAST).clamp(1, self.others.len() + 1);
+        let n_words = states.first().map_or(0, |state| state.len());
+        let n_parts = if n_words == 0 { 1 } else { (states.len() / LEAST).clamp(1, self.others.len() + 1) };
         let (own, rest) = states.split_at(states.len().div_ceil(n_parts));
         let mut n_asked = 0;
         for (part, worker) in rest.chunks(own.len().max(1)).zip(&self.others) {
             // A thread ends only when nobody can ask it, so this can't fail.
-            _ = worker.asked.send((part.concat(), part[0].len()));
+            _ = worker.asked.send((part.concat(), n_words));
             n_asked += 1;
         }
         self.first.values(own, values);

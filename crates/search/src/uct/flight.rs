@@ -249,8 +249,8 @@ impl<'a> Flight<'a> {
         let n_roles = self.plan.rule.range.len();
         let full = found.tree.bytes() >= self.plan.settings.bytes;
         let tree = &mut found.tree;
-        let states = met.states.chunks(met.states.len() / met.legal.len());
-        for ((lane, state), legal) in self.fresh.lanes().zip(states).zip(&met.legal) {
+        let n_words = met.states.len() / met.legal.len();
+        for ((at, lane), legal) in self.fresh.lanes().enumerate().zip(&met.legal) {
             let path = &mut self.paths[lane];
             self.left_at[lane] = self.step;
             let mut child = tree.after(path);
@@ -258,7 +258,7 @@ impl<'a> Flight<'a> {
                 if full && !terminal.get(lane) {
                     continue;
                 }
-                child = tree.add_node(state);
+                child = tree.add_node(&met.states[at * n_words..(at + 1) * n_words]);
                 for &(role, chosen) in legal {
                     tree.add_arm(role as usize, chosen);
                 }

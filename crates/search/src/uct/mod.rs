@@ -11,7 +11,7 @@
 //! on unless a better one comes.
 //!
 //! Several threads can work on one tree ([`Uct::helped`]), each with lanes of its own. One at a time is in the tree; the
-//! playouts, which take most of the time, go on side by side.
+//! playouts go on side by side.
 
 mod flight;
 mod tree;

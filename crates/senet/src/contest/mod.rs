@@ -217,7 +217,7 @@ impl Contest {
         if let Some(test) = &self.test {
             let mut table = locked(shared);
             let (one, other) = (turn[0].lineup.iter().min()?, turn[0].lineup.iter().max()?);
-            let is_decided = score::decided(test, score::duel(&table.matches, &names[*one], &names[*other])).is_some();
+            let is_decided = score::decided(test, &table.matches, &names[*one], &names[*other]).is_some();
             if is_decided && table.n_played(turn) == 0 {
                 table.n_spared += turn.len();
                 return Some(());

@@ -42,29 +42,33 @@ fn result(played: &PlayedMatch, player: &str) -> Option<f64> {
     (!goals.is_empty()).then(|| goals.iter().sum::<f64>() / goals.len() as f64)
 }
 
-/// The points of one against the other in all matches in which they met: a win is 1, a draw ½.
-pub(crate) fn duel(matches: &[PlayedMatch], one: &str, other: &str) -> Duel {
-    let mut duel = Duel::default();
-    for played in matches {
-        if let (Some(own), Some(theirs)) = (result(played, one), result(played, other)) {
-            duel.points += if own > theirs {
-                1.0
-            } else if own < theirs {
-                0.0
-            } else {
-                0.5
-            };
-            duel.n += 1;
-        }
-    }
-    duel
+/// The points of one against the other after each match in which they met: a win is 1, a draw ½.
+fn duels(matches: &[PlayedMatch], one: &str, other: &str) -> impl Iterator<Item = Duel> {
+    let results = matches.iter().filter_map(move |played| Some((result(played, one)?, result(played, other)?)));
+    results.scan(Duel::default(), |duel, (own, theirs)| {
+        duel.points += if own > theirs {
+            1.0
+        } else if own < theirs {
+            0.0
+        } else {
+            0.5
+        };
+        duel.n += 1;
+        Some(*duel)
+    })
 }
 
-/// What a sequential test believes of a duel, if it has seen enough.
-pub(crate) fn decided(test: &Sprt, duel: Duel) -> Option<bool> {
+/// The points of one against the other in all matches in which they met.
+pub(crate) fn duel(matches: &[PlayedMatch], one: &str, other: &str) -> Duel {
+    duels(matches, one, other).last().unwrap_or_default()
+}
+
+/// What a sequential test believes, if it has seen enough. What it has once believed it believes, whatever comes of matches that were
+/// under way.
+pub(crate) fn decided(test: &Sprt, matches: &[PlayedMatch], one: &str, other: &str) -> Option<bool> {
     /// Before this nothing is decided.
     const LEAST: u64 = 10;
-    if duel.n < LEAST { None } else { test.decide(duel.points, duel.n) }
+    duels(matches, one, other).filter(|duel| duel.n >= LEAST).find_map(|duel| test.decide(duel.points, duel.n))
 }
 
 /// How everybody did, in the order in which the players are named.
@@ -262,8 +266,18 @@ mod tests {
     #[test]
     fn a_clear_duel_is_decided() {
         let test = Sprt::between_elo(0.0, 100.0);
-        assert_eq!(decided(&test, Duel { points: 9.0, n: 9 }), None);
-        assert_eq!(decided(&test, Duel { points: 20.0, n: 20 }), Some(true));
-        assert_eq!(decided(&test, Duel { points: 5.0, n: 30 }), Some(false));
+        let matches = |results: &str| -> Vec<PlayedMatch> {
+            let goals = results.chars().map(|result| if result == '+' { (100, 0) } else { (0, 100) });
+            goals.map(|(own, theirs)| played(&[("a", Some(own)), ("b", Some(theirs))])).collect()
+        };
+        let decided = |results: &str| decided(&test, &matches(results), "a", "b");
+        assert_eq!(decided(&"+".repeat(9)), None);
+        assert_eq!(decided(&"+".repeat(20)), Some(true));
+        assert_eq!(decided(&"-".repeat(20)), Some(false));
+        // That stands, even if what comes later would not be enough for it.
+        let first = (10..).map(|n| "+".repeat(n)).find(|results| decided(results).is_some()).expect("it comes");
+        let later = first + "---";
+        let all = duel(&matches(&later), "a", "b");
+        assert_eq!((test.decide(all.points, all.n), decided(&later)), (None, Some(true)));
     }
 }
