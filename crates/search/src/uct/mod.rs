@@ -71,7 +71,7 @@ impl Default for Settings {
 impl Settings {
     /// What plays best without an evaluation: hints from moves that were made later.
     pub fn strongest() -> Settings {
-        Settings { first: 1.0, rave: Some(0.003), ..Settings::default() }
+        Settings { first: 1.0, rave: Some(0.01), ..Settings::default() }
     }
 }
 
