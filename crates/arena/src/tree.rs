@@ -261,8 +261,7 @@ impl Fast {
         let form = |chosen: u32| term::canonical(&network.name(network.moves[chosen as usize])).unwrap_or_default();
         let moves = network.moves_of.iter().map(|range| range.clone().map(|chosen| (form(chosen), chosen)).collect());
         let moves = moves.collect();
-        let player = Uct::new(compiled.lanes, uct::Settings::strongest(), seed);
-        let player = (1..threads).fold(player, |player, _| player.helped());
+        let player = Uct::new(compiled.lanes, uct::Settings::strongest(), seed).on_threads(threads);
         Fast { machine, player, moves, n_made: 0 }
     }
 

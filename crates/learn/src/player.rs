@@ -90,8 +90,7 @@ pub fn player(model: &Arc<Model>, search: Search, threads: usize, seed: u64) -> 
         }
         Search::Plain => {
             let compiled = lanes::Compiled::new(sight.game.circuit.network.clone());
-            let player = Uct::new(compiled, uct::Settings::strongest(), seed);
-            Box::new((1..threads).fold(player, |player, _| player.helped()))
+            Box::new(Uct::new(compiled, uct::Settings::strongest(), seed).on_threads(threads))
         }
         Search::Solo => Box::new(alone::player(model, 4 * BYTES, seed)),
     }

@@ -186,8 +186,7 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
                     _ => panic!("no player is called {name}"),
                 }
             }
-            let player = Uct::new(game.lanes.clone(), settings, seed);
-            Box::new((1..threads).fold(player, |player, _| player.helped()))
+            Box::new(Uct::new(game.lanes.clone(), settings, seed).on_threads(threads))
         }
     }
 }

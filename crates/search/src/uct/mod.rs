@@ -10,7 +10,7 @@
 //! tree that is still of use is kept from move to move. For one role alone, the best match that was ever met is kept and played
 //! on unless a better one comes.
 //!
-//! Several threads can work on one tree ([`Uct::helped`]), each with lanes of its own. One at a time is in the tree; the
+//! Several threads can work on one tree ([`Uct::on_threads`]), each with lanes of its own. One at a time is in the tree; the
 //! playouts go on side by side.
 
 mod flight;
@@ -147,12 +147,14 @@ impl Uct {
         self
     }
 
-    /// The same player with one more thread for playouts. What is found then depends on how fast the threads are.
-    pub fn helped(mut self) -> Uct {
+    /// The same player with so many threads for playouts. With more than one, what is found depends on how fast they are.
+    pub fn on_threads(mut self, threads: usize) -> Uct {
         assert!(self.hands[0].evaluation.is_none(), "an evaluation has threads of its own");
-        let lanes = Lanes::new(self.hands[0].lanes.compiled().clone());
-        let random = Random::new(self.found.turn.wrapping_add(0x9e37_79b9 * self.hands.len() as u64));
-        self.hands.push(Hand { lanes, random, evaluation: None });
+        for number in 1..threads as u64 {
+            let lanes = Lanes::new(self.hands[0].lanes.compiled().clone());
+            let random = Random::new(self.found.turn.wrapping_add(0x9e37_79b9 * number));
+            self.hands.push(Hand { lanes, random, evaluation: None });
+        }
         self
     }
 

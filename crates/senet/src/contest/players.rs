@@ -164,8 +164,7 @@ fn member(name: &Name, kit: &Kit, effort: Effort, role: usize, seed: u64) -> any
         Name::Uct => {
             let engines = kit.plain().map_err(why)?.clone();
             let settings = uct::Settings { bytes: BYTES, ..uct::Settings::strongest() };
-            let player = Uct::new(engines.lanes.clone(), settings, seed);
-            let player = (1..threads).fold(player, |player, _| player.helped());
+            let player = Uct::new(engines.lanes.clone(), settings, seed).on_threads(threads);
             (engines, Box::new(player), "tree search with playouts".to_owned())
         }
         Name::Solo => {

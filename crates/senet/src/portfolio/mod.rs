@@ -104,9 +104,7 @@ pub(crate) fn plain_player(
         }
         _ => {
             let settings = uct::Settings { bytes: BYTES, ..uct::Settings::strongest() };
-            let player = Uct::new(lanes.clone(), settings, seed);
-            let player = (1..threads).fold(player, |player, _| player.helped());
-            (Box::new(player), "tree search with playouts")
+            (Box::new(Uct::new(lanes.clone(), settings, seed).on_threads(threads)), "tree search with playouts")
         }
     }
 }

@@ -174,7 +174,7 @@ impl Bench {
         match name {
             "tree" => {
                 let search = Uct::new(self.lanes.clone(), uct::Settings::default(), seed);
-                player(Box::new((1..threads).fold(search, |search, _| search.helped())))
+                player(Box::new(search.on_threads(threads)))
             }
             "alpha-beta" => {
                 let settings = alpha_beta::Settings::default();
