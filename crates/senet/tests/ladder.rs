@@ -84,6 +84,7 @@ fn a_ladder_is_climbed_and_told() {
     let (again, _) = memory.ladder(&parts(&[]));
     assert_eq!(again, text);
     assert_eq!(memory.ladder(&parts(&["--report-only"])).0, text);
+    assert_eq!(memory.ladder(&parts(&["tic-tac-toe", "--report-only"])).0, text, "a game is told once");
     assert_eq!(memory.records(), before, "nothing was left to do");
 }
 

@@ -3,6 +3,7 @@
 mod report;
 mod state;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,7 +52,7 @@ pub(crate) struct Ladder {
     /// Seconds for a move against tree search; against random play it is a fifth of that
     #[arg(long, value_name = "SECONDS", default_value_t = 0.1)]
     move_time: f64,
-    /// Games that also play against tree search with more time
+    /// Games that also play against tree search with more time, with commas between them
     #[arg(long, value_name = "GAMES", value_delimiter = ',', default_values = LONG)]
     long: Vec<String>,
     /// Seconds for a move then
@@ -175,10 +176,12 @@ struct Climb {
 impl Climb {
     fn go(&self, file: &Path) -> anyhow::Result<ExitCode> {
         let arguments = &self.arguments;
-        let names: Vec<&str> = match &arguments.games[..] {
+        let mut names: Vec<&str> = match &arguments.games[..] {
             [] => GAMES.to_vec(),
             named => named.iter().map(String::as_str).collect(),
         };
+        let mut seen = BTreeSet::new();
+        names.retain(|&name| seen.insert(name));
         let tasks = names.iter().map(|name| self.task(name)).collect::<anyhow::Result<Vec<Task>>>()?;
         let n_damaged = self.state().n_damaged;
         if n_damaged > 0 {
