@@ -162,7 +162,8 @@ fn threads_share_a_tree() {
         let answer = player.choose(&start(&player), machine::RoleId(0), &Limit::nodes(20_000));
         let network = network("connect-four");
         assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "(drop 4)", "seed {seed}");
-        assert_eq!((answer.playouts, answer.stop), (20_000, StopReason::Nodes));
+        // Ways that end at an exact result may come on top.
+        assert!((20_000..20_500).contains(&answer.playouts) && answer.stop == StopReason::Nodes, "{}", answer.playouts);
         let tree = &player.found.tree;
         assert_eq!(u64::from(tree.nodes[0].n), answer.playouts);
         assert_eq!(answer.moves[0].iter().map(|report| report.visits).sum::<u64>(), answer.playouts);
