@@ -1,7 +1,7 @@
 //! Players against each other: `cargo run --release -p search --example versus -- GAME [--players uct,alpha-beta,greedy-fuzzy,random]
 //! [--seconds 0.1] [--nodes N] [--steps N] [--games 50] [--opening 2] [--seed 1]`. Each pair plays all seats; with more than two roles, one player has one
 //! seat and the other all others. `bfss-20`, `bfds-20` and `rbfms-20` open the principal leaf with a span of 20, judging by the
-//! goals' fuzzy truth.
+//! goals' fuzzy truth. `strong` is `uct` with hints, and `strong-threads=2` has two threads.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -75,9 +75,11 @@ impl Session {
         Session { settings, factory, log, thinking: Arc::default(), state: Mutex::default() }
     }
 
-    /// Leaves the match that is being played.
+    /// Leaves the match that is being played, and the game that is being looked at.
     pub(super) fn leave(&self) {
-        if let Some(left) = lock(&self.state).current.take() {
+        let mut state = lock(&self.state);
+        state.end_preview();
+        if let Some(left) = state.current.take() {
             left.cancelled.store(true, Ordering::SeqCst);
             (self.log)(&format!("{}: left, since the player stops", show(&left.id)));
         }

@@ -193,11 +193,6 @@ impl<P: Position> AlphaBeta<P> {
         self
     }
 
-    /// The position, to change what it thinks; what was remembered is then best forgotten ([`Player::begin`]).
-    pub fn position(&mut self) -> &mut P {
-        &mut self.position
-    }
-
     fn is_max_n(&self) -> bool {
         match self.settings.opponents {
             Opponents::Paranoid => false,

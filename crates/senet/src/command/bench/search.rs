@@ -2,7 +2,8 @@
 //!
 //! Each search is made from states of random matches, one after another, until its time is over. Searches that judge states are
 //! given a number drawn from the state's own bits, so that trees look as they do in play and an evaluation costs nothing: what is
-//! measured is the search. Rates are for a second on the processor, so other work on the machine hardly changes them.
+//! measured is the search. Rates are for a second on the processor, so other work on the machine hardly changes them; what threads
+//! add is told by the time that goes by, and wants an idle machine.
 
 use std::io::Write;
 use std::sync::Arc;
