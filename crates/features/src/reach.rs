@@ -2,7 +2,8 @@
 //!
 //! In the first relaxed game all roles make all their moves at once and nothing is ever lost. The layer in which a role's best goal
 //! may hold is the number of steps to it at least: the length of a way round all walls, for example. If the goal has several
-//! parts, their layers added up say more.
+//! parts, their layers added up say more. If results are of many degrees, so does the layer in which a better one than the present one
+//! may hold: the way to the next thing to collect, for example.
 //!
 //! In the second one, each role has the board for itself, but for what others could take away before: what held and a move of
 //! another role may have changed in an earlier layer is not there any more. What a role can bring about then, is its land:
@@ -10,6 +11,7 @@
 //!
 //! Layers run on the lane machine for 512 states at once, so that they cost about as much as other features.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use machine::lanes::{Adder, Compiled as Machine, LANES, Lanes, Vector};
@@ -25,6 +27,8 @@ pub enum Number {
     Parts(u32),
     /// Fluents that a role can bring about before others interfere.
     Land(u32),
+    /// Layers until a goal of a role may hold that is better than all that hold now.
+    Gain(u32),
 }
 
 impl Number {
@@ -36,7 +40,7 @@ impl Number {
     /// Whose number it is.
     pub fn role(self) -> u32 {
         match self {
-            Number::Steps(role) | Number::Parts(role) | Number::Land(role) => role,
+            Number::Steps(role) | Number::Parts(role) | Number::Land(role) | Number::Gain(role) => role,
         }
     }
 
@@ -47,6 +51,7 @@ impl Number {
             Number::Steps(_) => Number::Steps(role),
             Number::Parts(_) => Number::Parts(role),
             Number::Land(_) => Number::Land(role),
+            Number::Gain(_) => Number::Gain(role),
         }
     }
 }
@@ -72,6 +77,8 @@ struct Goals {
     steps: Vec<Wire>,
     /// For each role that is asked for, that the parts of its goal may hold.
     parts: Vec<Vec<Wire>>,
+    /// For each role that is asked for, that a better goal than now may hold.
+    gains: Vec<Wire>,
 }
 
 /// The game in which others interfere.
@@ -115,13 +122,13 @@ impl Relaxed {
 /// All numbers that there may be for a game.
 pub fn candidates(network: &Network) -> Vec<Number> {
     let roles = 0..network.roles.len() as u32;
-    let kinds = [Number::Steps, Number::Parts, Number::Land];
+    let kinds = [Number::Steps, Number::Parts, Number::Land, Number::Gain];
     kinds.iter().flat_map(|kind| roles.clone().map(kind)).collect()
 }
 
 impl Compiled {
-    /// Prepares numbers, as many of those that are asked for as there are: a goal must have parts, and a relaxed game must not be
-    /// too large.
+    /// Prepares numbers, as many of those that are asked for as there are: a goal must have parts, results must be of several degrees,
+    /// and a relaxed game must not be too large.
     pub fn new(network: &Network, numbers: &[Number]) -> Compiled {
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
@@ -134,6 +141,7 @@ impl Compiled {
             Number::Steps(_) => goals.is_some(),
             Number::Parts(role) => goals.is_some() && best_goal_parts(network, role).is_some(),
             Number::Land(_) => lands.is_some(),
+            Number::Gain(role) => goals.is_some() && has_degrees(network, role),
         };
         Compiled { numbers: numbers.into_iter().filter(is_there).collect(), goals, lands }
     }
@@ -156,6 +164,12 @@ fn best_goal_parts(network: &Network, role: u32) -> Option<Vec<Wire>> {
     let [goal] = best_goals(network, role)[..] else { return None };
     let parts = network.parts(goal);
     (2..=MAX_PARTS).contains(&parts.len()).then_some(parts)
+}
+
+/// Whether a role may have so many results that there are several degrees between the worst and the best.
+fn has_degrees(network: &Network, role: u32) -> bool {
+    let own = network.goals.iter().filter(|goal| goal.0 == role && goal.2 != Wire::FALSE);
+    own.map(|goal| goal.1).collect::<BTreeSet<_>>().len() > 3
 }
 
 /// The twins of all gates, where each of these moves may be made if it may be legal, and no other.
@@ -196,6 +210,10 @@ impl Goals {
         let twins = twins(&mut builder, network, &fluents, |_| true);
         grow(&mut builder, network, &twins, first);
         let may = |wire: Wire| flip(twins[wire.gate() as usize], wire)[0];
+        // What holds in the state itself.
+        let state = |fluent: u32| Wire::of(1 + fluent);
+        let now =
+            builder.twins(network, |fluent| [state(fluent), state(fluent).inverted()], |_| [Wire::FALSE, Wire::TRUE]);
         let (mut formulas, mut counts) = (Vec::new(), Vec::new());
         for number in numbers {
             let own: Vec<Wire> = match *number {
@@ -208,7 +226,17 @@ impl Goals {
                     Some(parts) => parts.into_iter().map(may).collect(),
                     None => continue,
                 },
-                Number::Land(_) => continue,
+                Number::Gain(role) if has_degrees(network, role) => {
+                    let own = || network.goals.iter().filter(|goal| goal.0 == role);
+                    let mut gains = Vec::new();
+                    for goal in own() {
+                        let better = own().filter(|other| other.1 >= goal.1);
+                        let had = builder.any_of(better.map(|other| flip(now[other.2.gate() as usize], other.2)[0]));
+                        gains.push(builder.all_of(vec![may(goal.2), had.inverted()]));
+                    }
+                    vec![builder.any_of(gains)]
+                }
+                Number::Land(_) | Number::Gain(_) => continue,
             };
             counts.push((*number, own.len()));
             formulas.extend(own);
@@ -217,28 +245,37 @@ impl Goals {
             return None;
         }
         let (network, fluents) = builder.finish(Wire::FALSE, formulas, n);
-        let (mut steps, mut parts, mut rest) = (Vec::new(), Vec::new(), &network.formulas[..]);
+        let (mut steps, mut parts, mut gains) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rest = &network.formulas[..];
         for (number, count) in counts {
             let (own, others) = rest.split_at(count);
             match number {
                 Number::Steps(_) => steps.extend_from_slice(own),
+                Number::Gain(_) => gains.extend_from_slice(own),
                 _ => parts.push(own.to_vec()),
             }
             rest = others;
         }
-        Some(Goals { steps, parts, relaxed: Relaxed::new(network, &fluents, n) })
+        Some(Goals { steps, parts, gains, relaxed: Relaxed::new(network, &fluents, n) })
     }
 
-    /// For each state, the steps of each role and then the parts of each role.
+    /// How many numbers a state has here, and how many of them are not gains.
+    fn n(&self) -> (usize, usize) {
+        let others = self.steps.len() + self.parts.len();
+        (others + self.gains.len(), others)
+    }
+
+    /// For each state, the steps of each role, then the parts of each role, and then the gains.
     fn measure(&self, lanes: &mut Lanes, states: &[&[u64]], numbers: &mut Vec<u32>) {
-        let n = self.steps.len() + self.parts.len();
+        let (n, others) = self.n();
         self.relaxed.load(lanes, states);
         let mut used = Vector::ZERO;
         (0..states.len()).for_each(|lane| used.set(lane, true));
         let goals: Vec<(usize, Wire)> = self.steps.iter().copied().enumerate().collect();
         let parts = self.parts.iter().enumerate();
         let parts = parts.flat_map(|(at, parts)| parts.iter().map(move |&part| (self.steps.len() + at, part)));
-        let all: Vec<(usize, Wire)> = goals.into_iter().chain(parts).collect();
+        let gains = self.gains.iter().enumerate().map(|(at, &gain)| (others + at, gain));
+        let all: Vec<(usize, Wire)> = goals.into_iter().chain(parts).chain(gains).collect();
         let mut open = vec![used; all.len()];
         let first = numbers.len();
         numbers.resize(first + states.len() * n, 0);
@@ -375,12 +412,13 @@ impl Reach {
             if let (Some(compiled), Some(lanes)) = (&compiled.lands, &mut self.lands) {
                 compiled.measure(lanes, batch, lands);
             }
-            let n_goals = compiled.goals.as_ref().map_or(0, |goals| goals.steps.len() + goals.parts.len());
+            let (n_goals, n_first) = compiled.goals.as_ref().map_or((0, 0), Goals::n);
             let n_lands = compiled.lands.as_ref().map_or(0, |lands| lands.n);
             for lane in 0..batch.len() {
                 let (goals, lands) = (&goals[lane * n_goals..], &lands[lane * n_lands..]);
-                numbers.extend_from_slice(&goals[..n_goals]);
+                numbers.extend_from_slice(&goals[..n_first]);
                 numbers.extend_from_slice(&lands[..n_lands]);
+                numbers.extend_from_slice(&goals[n_first..n_goals]);
             }
         }
     }

@@ -87,7 +87,9 @@ impl Ways {
             for (other_place, &other) in numbers.iter().enumerate().skip(place + 1) {
                 match (number, other) {
                     (Number::Steps(_), Number::Steps(_)) => add(About::Two(number, other), [place, other_place]),
-                    (Number::Parts(_), Number::Parts(_)) | (Number::Land(_), Number::Land(_)) => {
+                    (Number::Parts(_), Number::Parts(_))
+                    | (Number::Land(_), Number::Land(_))
+                    | (Number::Gain(_), Number::Gain(_)) => {
                         add(About::More(number, other), [place, other_place]);
                     }
                     _ => {}
@@ -151,6 +153,7 @@ impl Ways {
             About::One(Number::Parts(_)) => {
                 format!("the parts of {name}'s goal are {} steps away in all", or_more(MOST, value))
             }
+            About::One(Number::Gain(_)) => format!("{name} is {} from a better result", steps(value)),
             About::One(Number::Land(_)) => format!("{} things lie open to {name}", or_more(MOST, value)),
             About::Two(..) => {
                 format!("{name} is {} from its goal, and {other_name} {}", steps(value), steps(other_value))
@@ -163,6 +166,10 @@ impl Ways {
                 match (one, more) {
                     (Number::Land(_), 0) => format!("as much lies open to {name} as to {other_name}"),
                     (Number::Land(_), _) => format!("{much} {how} lies open to {name} than to {other_name}"),
+                    (Number::Gain(_), 0) => format!("{name} and {other_name} are as far from a better result"),
+                    (Number::Gain(_), _) => {
+                        format!("{name} is {much} {steps} {how} from a better result than {other_name}")
+                    }
                     (_, 0) => format!("{name} and {other_name} have as many steps to go in all"),
                     _ => format!("{name} has {much} {steps} {how} to go in all than {other_name}"),
                 }

@@ -118,6 +118,20 @@ fn plain(network: &Network, state: &[u64], number: Number) -> u32 {
             };
             groups.iter().map(|group| steps(group)).sum()
         }
+        Number::Gain(role) => {
+            let own = || network.goals.iter().filter(|goal| goal.0 == role);
+            let now = plain_twins(network, &start, &|_| false);
+            let present = own().filter(|goal| plain_may(&now, goal.2)).map(|goal| goal.1).max();
+            let mut fluents = start;
+            for layer in 0..=MAX_LAYERS {
+                let twins = plain_twins(network, &fluents, &|_| true);
+                if own().any(|goal| Some(goal.1) > present && plain_may(&twins, goal.2)) {
+                    return layer;
+                }
+                plain_grow(network, &mut fluents, &twins);
+            }
+            MAX_LAYERS + 1
+        }
         Number::Land(role) => {
             let n_roles = network.roles.len();
             let mut alone = start.clone();
@@ -151,7 +165,7 @@ fn plain(network: &Network, state: &[u64], number: Number) -> u32 {
 /// On the lanes all numbers are what their definition says.
 #[test]
 fn the_lanes_agree_with_the_definition() {
-    for game in ["tic-tac-toe", "tron-6x6", "hallway", "nim-5", "tic-tic-toe", "breakthrough-6x6"] {
+    for game in ["tic-tac-toe", "tron-6x6", "hallway", "nim-5", "tic-tic-toe", "breakthrough-6x6", "pacman"] {
         let network = library(game);
         let compiled = Arc::new(Compiled::new(&network, &candidates(&network)));
         let all: Vec<Vec<u64>> = matches(&network, 12).into_iter().flat_map(|(states, _)| states).collect();
@@ -222,4 +236,42 @@ fn land_and_steps_by_hand() {
     let mut measured = Vec::new();
     Reach::new(compiled).measure(&[machine.bits()], &mut measured);
     assert_eq!(measured, [3, 2, 4]);
+}
+
+/// The collector is at one end of a path, with things to collect two, three and six steps away; each is worth something.
+#[test]
+fn the_next_gain_by_hand() {
+    let rules = b"(role collector) (role other)
+        (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6)
+        (<= (near ?x ?y) (succ ?x ?y)) (<= (near ?y ?x) (succ ?x ?y))
+        (init (at 0)) (init (lies 2)) (init (lies 3)) (init (lies 6)) (init (has 0))
+        (legal other wait)
+        (<= (legal collector (go ?y)) (true (at ?x)) (near ?x ?y))
+        (<= (next (at ?y)) (does collector (go ?y)))
+        (<= (next (lies ?x)) (true (lies ?x)) (not (does collector (go ?x))))
+        (<= finds (does collector (go ?x)) (true (lies ?x)))
+        (<= (next (has ?n)) (true (has ?m)) (succ ?m ?n) finds)
+        (<= (next (has ?n)) (true (has ?n)) (not finds))
+        (<= terminal (true (has 3)))
+        (points 0 0) (points 1 30) (points 2 60) (points 3 100)
+        (<= (goal collector ?p) (true (has ?n)) (points ?n ?p))
+        (<= (goal other 100) (true (has 0))) (<= (goal other 0) (not (true (has 0))))";
+    let network = network(rules);
+    // The other has two results alone.
+    let compiled = Arc::new(Compiled::new(&network, &[Number::Gain(0), Number::Gain(1)]));
+    assert_eq!(compiled.numbers(), [Number::Gain(0)]);
+    let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+    let mut reach = Reach::new(compiled);
+    let mut measured = Vec::new();
+    for step in 0..6 {
+        reach.measure(&[machine.bits()], &mut measured);
+        let mut legal = Vec::new();
+        machine.legal_moves(RoleId(0), &mut legal);
+        let ahead = |chosen: &&u32| network.name(network.moves[**chosen as usize]) == format!("(go {})", step + 1);
+        let chosen = *legal.iter().find(ahead).expect("the path goes on");
+        legal.clear();
+        machine.legal_moves(RoleId(1), &mut legal);
+        machine.make(&[chosen, legal[0]]);
+    }
+    assert_eq!(measured, [2, 1, 1, 3, 2, 1]);
 }

@@ -231,7 +231,7 @@ pub(super) struct Learned {
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 impl Plan {
     fn settings(&self) -> course::Settings {
