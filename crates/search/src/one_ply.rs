@@ -14,7 +14,8 @@ use crate::player::{Answer, Limit, Player};
 
 /// Takes the move after which an opinion promises most; any of the best, by chance. Where others move at the same time, one half of
 /// what counts is the mean over their replies, and the other half the reply of roles that each take what is best for them
-/// if all others move by chance: neither a fool nor a thinker is to surprise it.
+/// if all others move by chance: neither a fool nor a thinker is to surprise it. Fools make more mistakes, so against them a
+/// match that goes on is worth more than an opinion says, and a sure result is no better than it is: no reason to collide.
 pub struct OnePly {
     fan: Fan,
     opinion: Box<dyn Evaluate>,
@@ -23,6 +24,8 @@ pub struct OnePly {
 
 /// How many joint moves by chance tell what a move of another role is worth to it.
 const SAMPLES: usize = 8;
+/// Which part of what is missing to the best result a fool gives away later on.
+const GIVEN_AWAY: f32 = 0.75;
 /// States that are judged at once, about.
 const TOGETHER: usize = 2_048;
 
@@ -32,8 +35,8 @@ impl OnePly {
         OnePly { fan: Fan::new(compiled), opinion, random: Pcg64Mcg::seed_from_u64(seed) }
     }
 
-    /// What each role has after each joint move.
-    fn values(&mut self, state: &[u64], joints: &[u32]) -> Vec<f32> {
+    /// What each role has after each joint move, and which of these don't end the match.
+    fn values(&mut self, state: &[u64], joints: &[u32]) -> (Vec<f32>, Vec<usize>) {
         let (n_roles, n_words) = (self.fan.n_roles(), self.fan.n_words());
         let (mut next, mut values) = (Vec::new(), Vec::new());
         self.fan.follow(joints.chunks(n_roles).map(|joint| (state, joint)), &mut next, &mut values);
@@ -45,7 +48,7 @@ impl OnePly {
             let own = values[at * n_roles..(at + 1) * n_roles].iter_mut();
             own.zip(judged).for_each(|(value, &judged)| *value = likely(judged));
         }
-        values
+        (values, open)
     }
 
     /// For each role a move that is best for it if all others move by chance.
@@ -61,7 +64,7 @@ impl OnePly {
                     joints[first + role] = chosen;
                 }
             }
-            let values = self.values(state, &joints);
+            let (values, _) = self.values(state, &joints);
             let sums = values.chunks(SAMPLES * n_roles);
             let sums = sums.map(|values| values.iter().skip(role).step_by(n_roles).sum::<f32>());
             let best = sums.enumerate().max_by(|one, other| one.1.total_cmp(&other.1)).expect("it has moves").0;
@@ -94,7 +97,12 @@ impl Player for OnePly {
                 joints.extend(replies.iter().flatten().copied());
                 joints[first..].iter_mut().skip(own).step_by(n_roles).for_each(|own| *own = chosen);
             }
-            let values = self.values(state, &joints);
+            let (mut values, open) = self.values(state, &joints);
+            // The last of several replies is the sensible one.
+            for at in open.into_iter().filter(|at| replies.len() > 1 && at % replies.len() + 1 < replies.len()) {
+                let value = &mut values[at * n_roles + own];
+                *value += GIVEN_AWAY * (1.0 - *value);
+            }
             for (&chosen, values) in some.iter().zip(values.chunks(replies.len() * n_roles)) {
                 let mut sum: f32 = values.iter().skip(own).step_by(n_roles).sum();
                 if replies.len() > 1 {
@@ -195,5 +203,22 @@ mod tests {
         assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "safe");
         let values: Vec<f32> = answer.moves[0].iter().map(|report| report.value).collect();
         assert_eq!(values, [0.5, 0.375]);
+    }
+
+    /// A sure draw is worth less than a match that goes on, even if nobody promises more of it.
+    #[test]
+    fn a_draw_by_chance_is_avoided() {
+        let network = of_rules(
+            b"(role one) (role other) (init begin)
+            (legal one wait) (legal one meet) (legal other wait) (legal other meet)
+            (<= (next met) (does one meet) (does other meet))
+            (<= (next (waited ?role)) (does ?role wait))
+            (<= terminal (true met)) (<= (goal ?role 50) (role ?role))",
+        );
+        let mut player = one_ply(&network);
+        let state = Lanes::new(Compiled::new(network.clone())).store(0);
+        let answer = player.choose(&state, RoleId(0), &Limit::nodes(u64::MAX));
+        assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "wait");
+        assert!(answer.moves[0][0].value > answer.moves[0][1].value);
     }
 }

@@ -21,7 +21,7 @@ use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_pl
 use serde::{Deserialize, Serialize};
 
 /// Raised when players or matches change, so that kept matches are not mixed with others.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The test that ends matches against tree search early: whether the model gets 60 % of the points, or 47 %. Each is believed
 /// wrongly in at most 5 % of the cases. Up to 100 matches, 60 % is believed only of a score of at least 59.
 pub(crate) const TEST: Sprt = Sprt { p0: 0.47, p1: 0.60, alpha: 0.05, beta: 0.05 };
