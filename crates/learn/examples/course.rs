@@ -1,8 +1,8 @@
 //! Learns a game and lets searches with what was learned play against each other: `cargo run --release -p learn --example course
 //! -- GAME [--learn SECONDS | --generations N] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
 //! [--opening 2] [--threads 2] [--seed 1]`. With `--model` the model is kept in the file, and read from there if it exists. The
-//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time, and
-//! `learned:2` on two threads.
+//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time,
+//! `learned:2` on two threads, and `alpha-beta:doubts` looks further where estimates are mostly wrong.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -21,7 +21,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::match_play::{Work, on_threads, opening, play};
 use search::statistics::wilson;
-use search::{BestFirst, Fuzzy, Greedy, Limit, Player, Random, Uct, best_first, fuzzy, uct};
+
+use search::{AlphaBeta, BestFirst, Fuzzy, Greedy, Limit, Player, Random, Uct, alpha_beta, best_first, fuzzy, uct};
 
 fn main() {
     let options = Options::read();
@@ -147,7 +148,12 @@ impl Table {
                 let player = BestFirst::new(model.sight.lanes.clone(), Box::new(model.opinion()), settings, seed);
                 Box::new(Seat::new(player, model.sight.clone()))
             }
-            "alpha-beta" => player(model, Search::AlphaBeta, 1, seed),
+            "alpha-beta" => {
+                let settings =
+                    alpha_beta::Settings { bytes: 64 << 20, doubts: setting == "doubts", ..Default::default() };
+                let player = AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed);
+                Box::new(Seat::new(player, model.sight.clone()))
+            }
             "learned" => player(model, Search::fitting(&model.sight)[0], setting.parse().unwrap_or(1), seed),
             "greedy" => one_ply(model, seed),
             "fuzzy" => {

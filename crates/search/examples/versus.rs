@@ -155,9 +155,8 @@ fn make(game: &Game, name: &str, seed: u64) -> Box<dyn Player> {
             let settings = alpha_beta::Settings { simultaneous: alpha_beta::Simultaneous::Seen, ..settings };
             Box::new(AlphaBeta::new(position(), nature, settings, seed))
         }
-        "alpha-beta-fuzzy-quiet" => {
-            let settings = alpha_beta::Settings { unstable: Some(0.05), ..settings };
-            Box::new(AlphaBeta::new(position(), nature, settings, seed))
+        "alpha-beta-fuzzy-doubts" => {
+            Box::new(AlphaBeta::new(position(), nature, alpha_beta::Settings { doubts: true, ..settings }, seed))
         }
         name if name.starts_with("bfss-") || name.starts_with("bfds-") || name.starts_with("rbfms-") => {
             let (kind, span) = name.split_once('-').expect("it has one");

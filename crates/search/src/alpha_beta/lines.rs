@@ -109,13 +109,14 @@ impl<P: Position> AlphaBeta<P> {
         // Step 2. The end of the line.
         let mut depth = depth;
         if depth == 0 {
-            if !self.is_unstable(ply) {
+            if !self.is_doubted(ply) {
                 return self.judge(ply);
             }
             depth = 1;
         }
-        if depth == 1 && self.settings.unstable.is_some() {
+        if depth == 1 && self.settings.doubts {
             self.estimate(ply);
+            self.own[ply] = ours > 1;
         }
         // Step 3. What is remembered.
         let key = self.key();
@@ -331,15 +332,15 @@ impl<P: Position> AlphaBeta<P> {
         score
     }
 
-    /// Whether the last move has changed the estimate by much.
-    fn is_unstable(&mut self, ply: usize) -> bool {
-        let Some(most) = self.settings.unstable else { return false };
+    /// Whether the last move has changed the estimate so that it is not to be trusted.
+    fn is_doubted(&mut self, ply: usize) -> bool {
         let room = ply as u32 + SLACK < self.hard_depth;
-        if !room || ply < 2 {
+        if !self.settings.doubts || !room || ply < 2 {
             return false;
         }
         let Some(before) = self.estimates[ply - 1] else { return false };
-        (self.estimate(ply) - before).abs() as f32 > most * SCALE as f32
+        let change = self.estimate(ply) - before;
+        self.doubt.is_due(if self.own[ply - 1] { change } else { -change })
     }
 
     fn key(&self) -> u128 {

@@ -17,6 +17,7 @@
 //! Several threads can search at the same time ([`AlphaBeta::helped_by`]): each for itself, in another order, but with one table, so
 //! that what one has found the others need not search.
 
+mod doubt;
 mod lines;
 mod matrix;
 mod max_n;
@@ -34,6 +35,7 @@ use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
 use crate::position::Position;
 use crate::random::legal_moves;
 use crate::together::together;
+use doubt::Doubt;
 use table::Table;
 
 /// What the other roles are taken to want.
@@ -70,9 +72,9 @@ pub struct Settings {
     pub opponents: Opponents,
     /// What is made of moves at the same time.
     pub simultaneous: Simultaneous,
-    /// How much an estimate may change by the last move before a line is searched further, as a part of 100 points; at most
-    /// [`MAX_EXTENSION`] moves. `None`: never further.
-    pub unstable: Option<f32>,
+    /// Whether lines are searched further, by at most [`MAX_EXTENSION`] moves, where the last one has changed the estimate in a way after
+    /// which estimates are mostly wrong, as the player learns by looking.
+    pub doubts: bool,
     /// Whether moves that look bad are searched less deep at first.
     pub reductions: bool,
 }
@@ -84,13 +86,13 @@ impl Default for Settings {
             bytes: 32 << 20,
             opponents: Opponents::Fitting,
             simultaneous: Simultaneous::Root(64),
-            unstable: None,
+            doubts: false,
             reductions: false,
         }
     }
 }
 
-/// By how many moves a line is extended while the estimate is unstable.
+/// By how many moves a line is extended while the estimate is doubted.
 pub const MAX_EXTENSION: u32 = 4;
 /// How many forced joint moves a line may have beyond its depth.
 const SLACK: u32 = 16;
@@ -120,8 +122,10 @@ pub struct AlphaBeta<P> {
     frames: Vec<Frame>,
     /// For each ply, the line that is expected from there.
     lines: Vec<Vec<Vec<u32>>>,
-    /// Estimates along the current line.
+    /// Estimates along the current line, and whether the searching role has a choice there.
     estimates: Vec<Option<i32>>,
+    own: Vec<bool>,
+    doubt: Doubt,
     /// How many joint moves the current iteration looks ahead at most.
     hard_depth: u32,
     /// Whether keys are without counters, and up to which reach entries may be used at the root.
@@ -167,6 +171,8 @@ impl<P: Position> AlphaBeta<P> {
             frames: (0..MAX_PLY + 2).map(|_| Frame::default()).collect(),
             lines: vec![Vec::new(); MAX_PLY + 3],
             estimates: vec![None; MAX_PLY + 2],
+            own: vec![false; MAX_PLY + 2],
+            doubt: Doubt::default(),
             hard_depth: 0,
             without_counters: false,
             clean: 0,
@@ -245,13 +251,16 @@ impl<P: Position> AlphaBeta<P> {
             );
         }
         self.prepare(state, role);
+        if self.settings.doubts {
+            self.learn_to_doubt(limit);
+        }
         let mut moves: Vec<(u32, i32, u64)> = legal[role.0 as usize].iter().map(|&chosen| (chosen, 0, 0)).collect();
         moves.shuffle(&mut self.random);
         answer.stop = StopReason::Depth;
         let mut previous = Found { score: SCALE / 2, complete: false };
         let (mut strategy, mut root_score): (Option<Vec<f64>>, Option<i32>) = (None, None);
         for depth in self.first_depth..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
-            self.hard_depth = depth + SLACK + if self.settings.unstable.is_some() { MAX_EXTENSION } else { 0 };
+            self.hard_depth = depth + SLACK + if self.settings.doubts { MAX_EXTENSION } else { 0 };
             self.without_counters = self.hard_depth <= self.clean;
             let found = if self.is_matrix(&legal, 0) {
                 let found = self.matrix(&legal, depth, 0, limit);
@@ -308,6 +317,12 @@ impl<P: Position> AlphaBeta<P> {
         answer.moves[role.0 as usize] = moves.iter().map(report).collect();
         answer.joint[role.0 as usize] = moves[0].0;
         answer
+    }
+
+    /// Forgets what was learned in a match, but for the table.
+    fn forget(&mut self) {
+        self.history.fill(0);
+        self.doubt.clear();
     }
 
     fn prepare(&mut self, state: &[u64], role: RoleId) {
@@ -407,8 +422,8 @@ impl<P: Position> Player for AlphaBeta<P> {
 
     fn begin(&mut self) {
         self.table.clear();
-        self.history.fill(0);
-        self.helpers.iter_mut().for_each(|helper| helper.history.fill(0));
+        self.forget();
+        self.helpers.iter_mut().for_each(AlphaBeta::forget);
     }
 }
 

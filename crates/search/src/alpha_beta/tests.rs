@@ -264,3 +264,83 @@ fn threads_share_a_table() {
     assert_eq!(answer.stop, StopReason::Stopped);
     assert!(answer.depth > 2 && legal_moves(&player.position)[0].contains(&answer.joint[0]));
 }
+
+/// Knows the rules, and judges by chance, always the same of the same state: most states are even, and few seem to be won by the first role.
+struct Noise(Scalar);
+
+impl Position for Noise {
+    fn machine(&self) -> &Scalar {
+        &self.0
+    }
+
+    fn goal(&mut self, role: RoleId) -> Option<i64> {
+        self.0.goal(role)
+    }
+
+    fn make(&mut self, joint: &[u32]) {
+        self.0.make(joint);
+    }
+
+    fn unmake(&mut self) {
+        self.0.unmake();
+    }
+
+    fn jump(&mut self, state: &[u64]) {
+        self.0.jump(state);
+    }
+
+    fn estimate(&mut self, role: RoleId) -> f32 {
+        let chance = (self.0.hash() % 1_200) as f32;
+        let first = if chance < 100.0 { 0.9 + chance / 2_000.0 } else { 0.45 + chance / 24_000.0 };
+        if role.0 == 0 { first } else { 1.0 - first }
+    }
+}
+
+/// Such estimates are not to be trusted where they have just changed by much, and that is learned; lines go further then, and what is
+/// proved is what looking at everything finds.
+#[test]
+fn doubts_are_learned_and_change_no_result() {
+    let network = network("connect-3-4x4");
+    let nature = Arc::new(Nature::new(&lanes::Compiled::new(network.clone()), 1));
+    let compiled = scalar::Compiled::new(network);
+    let settings = |doubts| Settings { bytes: 1 << 20, doubts, ..Settings::default() };
+    let player = |doubts| AlphaBeta::new(Noise(Scalar::new(compiled.clone())), nature.clone(), settings(doubts), 1);
+    let (mut doubting, mut sure) = (player(true), player(false));
+    for _ in 0..8 {
+        doubting.search(compiled.initial(), RoleId(0), &Limit::nodes(20_000));
+    }
+    let doubts = |player: &AlphaBeta<Noise>, change: i32| player.doubt.is_due(change) || player.doubt.is_due(-change);
+    assert!(doubts(&doubting, SCALE) && !doubts(&doubting, 0) && !doubts(&sure, SCALE));
+    let opened = |player: &mut AlphaBeta<Noise>| {
+        player.table.clear();
+        player.settings.depth = 5;
+        let answer = player.search(compiled.initial(), RoleId(0), &Limit::nodes(u64::MAX));
+        player.settings.depth = 100;
+        answer.opened
+    };
+    assert!(opened(&mut doubting) > opened(&mut sure));
+    let mut machine = Scalar::new(compiled.clone());
+    let mut known = FxHashMap::default();
+    let mut random = Pcg64Mcg::seed_from_u64(5);
+    for _ in 0..10 {
+        machine.jump(compiled.initial());
+        while machine.bits() == compiled.initial() || random.random_range(0..8) > 0 && !machine.terminal() {
+            let joint: Vec<u32> =
+                legal_moves(&machine).iter().map(|moves| moves[random.random_range(0..moves.len())]).collect();
+            machine.make(&joint);
+        }
+        let state = machine.bits().to_vec();
+        machine.jump(&state);
+        if machine.terminal() || legal_moves(&machine)[0].len() == 1 {
+            continue;
+        }
+        let answer = doubting.search(&state, RoleId(0), &Limit::nodes(2_000_000));
+        assert!(answer.proven);
+        assert_eq!((answer.values[0] * 100.0).round() as i64, minimax(&mut machine, RoleId(0), &mut known));
+    }
+    // A new match begins without doubts, and few nodes are not spent on them.
+    doubting.begin();
+    assert!(!doubts(&doubting, SCALE));
+    let answer = doubting.search(compiled.initial(), RoleId(0), &Limit::nodes(300));
+    assert!(answer.depth >= 1 && answer.nodes <= 300, "{} nodes", answer.nodes);
+}
