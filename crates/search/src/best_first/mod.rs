@@ -193,6 +193,8 @@ impl BestFirst {
     }
 
     fn report(&mut self, role: RoleId, answer: &mut Answer) {
+        /// Joint moves after each of its own in which it hopes for mistakes.
+        const HOPING: u32 = 3;
         if self.tree.nodes[0].chooser == SEVERAL {
             return self.report_mixed(role, answer);
         }
@@ -203,11 +205,19 @@ impl BestFirst {
         answer.moves = vec![Vec::new(); n_roles];
         let own = role.0 as usize;
         let mut order: Vec<u32> = tree.children(0).collect();
-        let rank = |&child: &u32| tree.rank(child, own, &self.rule, self.least[own]);
-        order.sort_by(|one, other| {
-            let (one, other) = (rank(one), rank(other));
-            other.0.cmp(&one.0).then(other.1.cmp(&one.1)).then(other.2.total_cmp(&one.2))
-        });
+        if answer.proven && answer.values[own] < self.rule.most[own] {
+            // No more is certain, but others may make mistakes.
+            let hope = |child: u32| (tree.values(child)[own], tree.hope(child, own, HOPING));
+            let mut hopes: Vec<((f32, f32), u32)> = order.iter().map(|&child| (hope(child), child)).collect();
+            hopes.sort_by(|(one, _), (other, _)| other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1)));
+            order = hopes.into_iter().map(|(_, child)| child).collect();
+        } else {
+            let rank = |&child: &u32| tree.rank(child, own, &self.rule, self.least[own]);
+            order.sort_by(|one, other| {
+                let (one, other) = (rank(one), rank(other));
+                other.0.cmp(&one.0).then(other.1.cmp(&one.1)).then(other.2.total_cmp(&one.2))
+            });
+        }
         let report = |&child: &u32| MoveReport {
             chosen: tree.joint(child)[own],
             visits: u64::from(tree.nodes[child as usize].n),
@@ -266,6 +276,14 @@ impl BestFirst {
 impl Player for BestFirst {
     fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
         self.search(state, role, limit)
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    fn ponder(&mut self, state: &[u64], role: RoleId, stop: &dyn Fn() -> bool) {
+        self.search(state, role, &Limit { nodes: u64::MAX, stop });
     }
 
     fn begin(&mut self) {

@@ -4,7 +4,7 @@ use machine::RoleId;
 use machine::lanes::{Compiled, Lanes};
 
 use super::*;
-use crate::testing::network;
+use crate::testing::{network, of_rules};
 
 /// Knows nothing.
 struct Even(usize);
@@ -78,4 +78,31 @@ fn guesses_are_mixed() {
     let answers: Vec<u32> = (0..40).map(|_| player.search(&state, RoleId(0), &Limit::nodes(20)).joint[0]).collect();
     let n_first = answers.iter().filter(|&&chosen| chosen == answers[0]).count();
     assert!((5..36).contains(&n_first), "{n_first} of 40");
+}
+
+/// Both moves come to a draw if the other answers well; after the second one there are more ways to answer badly.
+#[test]
+fn draws_are_played_for_mistakes() {
+    let rules = b"(role me) (role you) (init (at start))
+        (reply 1) (reply 2) (reply 3) (good plain 1) (good plain 2) (good plain 3) (good trap 2)
+        (<= (legal me plain) (true (at start))) (<= (legal me trap) (true (at start)))
+        (<= (legal you wait) (true (at start)))
+        (<= (legal me wait) (true (at ?x)) (distinct ?x start))
+        (<= (legal you (reply ?n)) (true (at ?x)) (distinct ?x start) (reply ?n))
+        (<= (next (at ?x)) (does me ?x) (true (at start)))
+        (<= (next (over ?x ?n)) (true (at ?x)) (does you (reply ?n)))
+        (<= done (true (over ?x ?n))) (<= terminal done)
+        (<= even (true (over ?x ?n)) (good ?x ?n))
+        (<= (goal me 50) even) (<= (goal you 50) even)
+        (<= (goal me 100) done (not even)) (<= (goal you 0) done (not even))";
+    let network = of_rules(rules);
+    let compiled = Compiled::new(network.clone());
+    let state = Lanes::new(compiled.clone()).store(0);
+    for seed in 0..8 {
+        let even = Box::new(Even(2));
+        let mut player = BestFirst::new(compiled.clone(), even, Settings::default(), seed);
+        let answer = player.search(&state, RoleId(0), &Limit::nodes(1_000));
+        assert!(answer.proven && answer.values == [0.5, 0.5], "{answer:?}");
+        assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "trap");
+    }
 }

@@ -243,6 +243,20 @@ impl Tree {
         }
     }
 
+    /// What a role may hope for at a node if it plays as well as is known and the others move by chance, so many joint moves on.
+    pub(super) fn hope(&self, node: u32, role: usize, depth: u32) -> f32 {
+        let entry = &self.nodes[node as usize];
+        if depth == 0 || entry.n_children == 0 || entry.chooser == SEVERAL {
+            return self.values(node)[role];
+        }
+        let hopes = self.children(node).map(|child| self.hope(child, role, depth - 1));
+        if entry.chooser == role as u32 {
+            hopes.fold(f32::NEG_INFINITY, f32::max)
+        } else {
+            hopes.sum::<f32>() / entry.n_children as f32
+        }
+    }
+
     /// The child of the root's line.
     pub(super) fn expected_child(&self, node: u32) -> Option<u32> {
         self.best_child(node).map(|(child, _)| child)
