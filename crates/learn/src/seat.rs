@@ -31,6 +31,14 @@ impl<P: Player> Player for Seat<P> {
         answer
     }
 
+    fn goes_on(&self) -> bool {
+        self.player.goes_on()
+    }
+
+    fn ponder(&mut self, state: &[u64], role: RoleId, stop: &dyn Fn() -> bool) {
+        self.player.ponder(&self.sight.views.state(state), role, stop);
+    }
+
     fn begin(&mut self) {
         self.player.begin();
     }

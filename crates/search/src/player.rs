@@ -80,6 +80,15 @@ pub trait Player {
     /// the network's bits. The answer's move for `role` is legal.
     fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer;
 
+    /// Whether it goes on where it was if it is asked about the same state again.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// Looks at a state in which nobody waits for a move, until `stop` says so: what it finds may be of use later. A player that keeps
+    /// nothing does nothing.
+    fn ponder(&mut self, _state: &[u64], _role: RoleId, _stop: &dyn Fn() -> bool) {}
+
     /// A new match begins: what was kept from the last one is of no use.
     fn begin(&mut self) {}
 }

@@ -420,6 +420,11 @@ impl<P: Position> Player for AlphaBeta<P> {
         self.search(state, role, limit)
     }
 
+    // What was looked at is in the table.
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self) {
         self.table.clear();
         self.forget();

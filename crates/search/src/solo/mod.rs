@@ -237,6 +237,10 @@ impl Player for Solo {
         self.search(state, limit)
     }
 
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self) {
         self.best = None;
         self.trees.clear();

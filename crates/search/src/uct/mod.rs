@@ -297,6 +297,16 @@ impl Player for Uct {
         self.search(state, limit)
     }
 
+    fn goes_on(&self) -> bool {
+        self.plan.settings.reuse
+    }
+
+    fn ponder(&mut self, state: &[u64], _: RoleId, stop: &dyn Fn() -> bool) {
+        if self.plan.settings.reuse {
+            self.search(state, &Limit { nodes: u64::MAX, stop });
+        }
+    }
+
     fn begin(&mut self) {
         self.found.best = None;
         self.found.tree =
