@@ -58,6 +58,12 @@ pub(crate) struct Ladder {
     /// Seconds for a move then
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     long_time: f64,
+    /// A score against random play that nobody can surpass in a game, if it is known from elsewhere, as in `pacman=97.97`
+    #[arg(long, value_name = "GAME=SCORE", value_delimiter = ',', value_parser = read_bound)]
+    bound: Vec<(String, f64)>,
+    /// A file of Markdown that is put below the settings: what else there is to say
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
     /// Matches one move ahead
     #[arg(long, value_name = "N", default_value_t = 200)]
     matches: u32,
@@ -88,6 +94,15 @@ pub(crate) struct Ladder {
     /// The memory, instead of the usual file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+}
+
+/// Reads a game and a score, as in `pacman=97.97`.
+fn read_bound(text: &str) -> Result<(String, f64), String> {
+    let (game, score) = text.split_once('=').ok_or("write GAME=SCORE")?;
+    match score.parse::<f64>() {
+        Ok(score) if (0.0..=100.0).contains(&score) => Ok((game.to_owned(), score)),
+        _ => Err(format!("`{score}` is no score from 0 to 100")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -208,7 +223,14 @@ impl Climb {
             rows.push(row);
         }
         self.bar.clear();
-        let report = Report::new(arguments, self.threads, rows);
+        for (game, score) in &arguments.bound {
+            rows.iter_mut().for_each(|row| row.bound(game, *score));
+        }
+        let notes = arguments
+            .notes
+            .as_ref()
+            .map(|file| std::fs::read_to_string(file).with_context(|| format!("can't read `{}`", file.display())));
+        let report = Report::new(arguments, self.threads, rows, notes.transpose()?);
         let mut out = std::io::stdout().lock();
         if let Some(file) = &arguments.out {
             // The page is there as a whole, or as it was.

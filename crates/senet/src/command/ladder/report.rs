@@ -16,6 +16,9 @@ pub(super) struct Report {
     settings: Settings,
     games: Vec<Row>,
     goals: Vec<Goal>,
+    /// What else there is to say, as Markdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,6 +76,13 @@ impl Row {
         }
     }
 
+    /// Nobody can have a better score than this against random play, if this is the game.
+    pub(super) fn bound(&mut self, game: &str, score: f64) {
+        if let Some(learned) = self.learned.as_mut().filter(|learned| learned.game == game) {
+            learned.possible = Some(learned.possible.map_or(score, |known| known.min(score)));
+        }
+    }
+
     fn is_alone(&self) -> bool {
         self.learned.as_ref().is_some_and(|learned| learned.roles == 1)
     }
@@ -116,7 +126,7 @@ impl Cell {
 }
 
 impl Report {
-    pub(super) fn new(arguments: &Ladder, threads: usize, games: Vec<Row>) -> Report {
+    pub(super) fn new(arguments: &Ladder, threads: usize, games: Vec<Row>, notes: Option<String>) -> Report {
         let settings = Settings {
             learning_seconds: arguments.time.as_secs_f64(),
             generations: arguments.generations,
@@ -128,7 +138,7 @@ impl Report {
             seed: arguments.seed,
         };
         let goals = goals(&games, &settings, &arguments.long);
-        Report { version: env!("CARGO_PKG_VERSION"), settings, games, goals }
+        Report { version: env!("CARGO_PKG_VERSION"), settings, games, goals, notes }
     }
 
     /// The page, as Markdown.
@@ -136,6 +146,9 @@ impl Report {
         let mut page = INTRODUCTION.to_owned();
         if self.games.iter().any(|row| !row.cells.is_empty()) {
             self.put_settings(&mut page);
+            if let Some(notes) = &self.notes {
+                _ = writeln!(page, "\n{}", notes.trim());
+            }
             self.put_tables(&mut page);
             page.push_str("\n## The goals\n\n");
             for goal in &self.goals {
@@ -504,7 +517,7 @@ mod tests {
             seed: 1,
         };
         let goals = goals(&games, &settings, &["tron".to_owned()]);
-        Report { version: "1", settings, games, goals }
+        Report { version: "1", settings, games, goals, notes: None }
     }
 
     #[test]
@@ -523,13 +536,18 @@ mod tests {
             row("tic-tac-toe", 2, &all(96.0, 60.0, 50.0)),
             row("peg", 1, &[(Kind::OnePlyAlone, 40.0), (Kind::SearchAlone, 100.0)]),
         ];
-        let page = report(games, 300.0).page();
+        let mut report = report(games, 300.0);
+        report.games[0].bound("checkers", 97.9);
+        report.notes = Some("The machine was quiet.\n".to_owned());
+        report.goals = goals(&report.games, &report.settings, &["tron".to_owned()]);
+        let page = report.page();
         for expected in [
+            "\nThe machine was quiet.\n\n## Games for two",
             "| checkers | 300 s, 12,345 matches | **97.5** (92.5 to 100.0), 200 | 97.5 | **80.0** (75.0 to 85.0), 200 |",
             "**65.0** (60.0 to 70.0), 200 ▲ | - |",
             "| peg | 300 s, 12,345 matches | **40.0** (35.0 to 45.0), 200 | 100 |",
-            "one move ahead** (not reached): at least 98 in 1: tron 99.0; less in 1: checkers 97.5. Not \
-             possible in tic-tac-toe: even the best answer to random play has 97.6 (96.0).",
+            "one move ahead** (reached): at least 98 in 1: tron 99.0. Not possible in checkers: even the best answer to \
+             random play has 97.9 (97.5). Not possible in tic-tac-toe: even the best answer to random play has 97.6 (96.0).",
             "(reached): better, with the whole interval in 2: checkers 80.0, tic-tac-toe 60.0; better in 1: tron 52.0.",
             "less than 47 in 1: tron 44.0.",
             "with more time** (open): missing: tron.",
