@@ -134,7 +134,8 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     let hear: Log = Arc::new(move |line: &str| {
         let mut heard = lock(&lines);
         heard.0 += 1;
-        if ["can't follow", "(instead of", "not prepared"].iter().any(|trouble| line.contains(trouble)) {
+        if ["can't follow", "(instead of", "not prepared", "(a legal move"].iter().any(|trouble| line.contains(trouble))
+        {
             heard.1.push(line.to_owned());
         }
     });

@@ -201,6 +201,26 @@ fn a_reply_comes_in_time_and_is_legal_whatever_the_contestant_does() {
     }
 }
 
+/// Where another move was made than the one that was said, the reply came too late; the next ones come sooner.
+#[test]
+fn replies_come_sooner_after_one_that_was_late() {
+    let given = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let times = given.clone();
+    let asked = scripted(move |decision, deadline| {
+        times.lock().expect("nobody panics").push(deadline.saturating_duration_since(Instant::now()));
+        Ok(decision)
+    });
+    let player = listen(asked, Settings::default());
+    assert_eq!(player.start("m", "xplayer", 1.0, 4.0), "ready");
+    assert_eq!(player.say("(PLAY m NIL)"), first_move(&game("tic-tac-toe")));
+    assert_eq!(player.say("(PLAY m ((mark 2 2) noop))"), "noop");
+    assert!(player.logged("(mark 2 2) was made instead of"));
+    player.say("(PLAY m (noop (mark 1 1)))");
+    let given = given.lock().expect("nobody panics").clone();
+    assert!(given[0] > seconds(3.4) && given[1] < seconds(3.3) && given[2] < seconds(3.3), "{given:?}");
+    assert!(given[2] > seconds(2.8), "{given:?}");
+}
+
 #[test]
 fn an_end_interrupts_thinking() {
     let player = listen(

@@ -61,6 +61,15 @@ struct Turn {
     /// What the last `PLAY` said, and what was replied when.
     said: Option<(Option<Vec<String>>, String, Instant)>,
     n_moves: usize,
+    /// How long before the end of the clock it replies at least, since it was late before.
+    margin: Duration,
+}
+
+impl Turn {
+    /// It was late: from now on replies come sooner, up to a quarter of the clock.
+    fn hurry(&mut self, margin: Duration, clock: Duration) {
+        self.margin = margin.min(clock / 4).max(self.margin);
+    }
 }
 
 impl Settings {
@@ -266,8 +275,17 @@ impl Session {
             }
         }
         // Step 2. Let the contestant think, and find out what is legal meanwhile.
-        let margin = self.settings.margin(of.clocks.play);
-        let deadline = arrived + of.clocks.play - margin;
+        let clock = of.clocks.play;
+        let margin = self.settings.margin(clock).max(turn.margin);
+        let made = last.as_ref().and_then(|joint| joint.get(turn.role));
+        if let (Some((_, reply, _)), Some(made)) = (&turn.said, made)
+            && term::canonical(reply) != term::canonical(made)
+        {
+            (self.log)(&format!("{}: {} was made instead of {reply}, which came too late", show(&of.id), show(made)));
+            turn.hurry(2 * margin, clock);
+        }
+        let margin = margin.max(turn.margin);
+        let deadline = arrived + clock - margin;
         let Some(seat) = &mut turn.seat else { return "busy".to_owned() };
         let order = seat.order(Order::Play { last: last.clone(), deadline });
         let mut legal = Vec::new();
@@ -282,7 +300,11 @@ impl Session {
             legal = judge.legal(turn.role).unwrap_or_default();
         }
         // Step 3. Say what the contestant says, if it is in time and legal.
-        let answer = self.await_answer(seat, order, &of.cancelled, arrived + of.clocks.play - margin / 2);
+        let answer = self.await_answer(seat, order, &of.cancelled, arrived + clock - margin / 2);
+        let late = Instant::now().saturating_duration_since(deadline + margin / 4);
+        if !late.is_zero() {
+            turn.hurry(margin + 2 * late, clock);
+        }
         let form = |text: &str| term::canonical(text);
         let (reply, why) = match answer {
             Some(Ok(decision)) if legal.is_empty() || turn.lost => (decision.chosen, decision.why),
