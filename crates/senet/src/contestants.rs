@@ -15,21 +15,29 @@ use crate::portfolio::{self, Portfolio};
 /// The contestants on this machine.
 pub(crate) const KINDS: [&str; 4] = ["portfolio", "uct", "random", "legal"];
 
-/// Makes contestants of a kind; each of them has a seed of its own.
-pub(crate) fn local(kind: &str, seed: u64) -> anyhow::Result<Factory> {
-    let make: fn(u64) -> Box<dyn Contestant> = match kind {
-        "portfolio" => |seed| {
+/// Makes contestants of a kind; each of them has a seed of its own. Those that can think on while others think do so if told to.
+pub(crate) fn local(kind: &str, seed: u64, ponder: bool) -> anyhow::Result<Factory> {
+    let make: fn(u64, bool) -> Box<dyn Contestant> = match kind {
+        "portfolio" => |seed, ponder| {
             let report = Arc::new(|text: &str| eprintln!("portfolio: {text}"));
             let (threads, memory) = (n_cores(), Store::default_path().ok());
-            Box::new(Portfolio::new(portfolio::Settings { seed, threads, memory, learn: true, report }))
+            Box::new(Portfolio::new(portfolio::Settings {
+                seed,
+                threads,
+                memory,
+                learn: true,
+                keep: true,
+                ponder,
+                report,
+            }))
         },
-        "uct" => |seed| Box::new(Tree::new(seed).on_threads(n_cores())),
-        "random" => |seed| Box::new(Random::new(seed)),
-        "legal" => |_| Box::new(Legal::new()),
+        "uct" => |seed, _| Box::new(Tree::new(seed).on_threads(n_cores())),
+        "random" => |seed, _| Box::new(Random::new(seed)),
+        "legal" => |_, _| Box::new(Legal::new()),
         _ => bail!("`{kind}` is no player; there are {}", KINDS.join(", ")),
     };
     let n_made = AtomicU64::new(0);
-    Ok(Arc::new(move || make(seed.wrapping_add(n_made.fetch_add(1, Ordering::Relaxed) << 32))))
+    Ok(Arc::new(move || make(seed.wrapping_add(n_made.fetch_add(1, Ordering::Relaxed) << 32), ponder)))
 }
 
 /// Who takes part in a match: one of this machine, or the address of another.
@@ -42,7 +50,7 @@ impl Participant {
     /// Finds a participant; those elsewhere are asked for their names.
     pub(crate) fn find(text: &str, seed: u64, grace: Duration, match_name: &MatchName) -> anyhow::Result<Participant> {
         if KINDS.contains(&text) {
-            return Ok(Participant { name: text.to_owned(), factory: local(text, seed)? });
+            return Ok(Participant { name: text.to_owned(), factory: local(text, seed, false)? });
         }
         if !text.contains([':', '/', '.']) && text != "localhost" {
             bail!(

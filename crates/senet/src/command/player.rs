@@ -40,6 +40,9 @@ pub(crate) struct Player {
     /// Who plays: `portfolio` (remembers, learns and searches), `uct` (tree search), `random` or `legal` (the first legal move)
     #[arg(long, default_value = "portfolio", value_name = "PLAYER")]
     player: String,
+    /// Does not think while others do
+    #[arg(long)]
+    no_ponder: bool,
     /// Seconds before the end of a clock at which it replies; by default a tenth of the clock, but 0.03 to 1
     #[arg(long, value_name = "SECONDS")]
     margin: Option<f64>,
@@ -52,7 +55,7 @@ pub(crate) struct Player {
 }
 
 pub(crate) fn run(arguments: Player) -> anyhow::Result<ExitCode> {
-    let factory = contestants::local(&arguments.player, arguments.seed)?;
+    let factory = contestants::local(&arguments.player, arguments.seed, !arguments.no_ponder)?;
     let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
     let settings = Settings {
         name: arguments.name,

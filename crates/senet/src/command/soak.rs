@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
     let plan = Plan { games, matches, clocks, grace: seconds("grace", arguments.grace)?, faults, seed };
     let bar = Bar::new();
     let see = &mut |done: u32| bar.show("matches", done as usize, arguments.matches as usize);
-    let factory = contestants::local(&arguments.player, arguments.seed)?;
+    let factory = contestants::local(&arguments.player, arguments.seed, true)?;
     let findings = soak(&plan, factory, see).map_err(|error| anyhow!(error))?;
     bar.clear();
     let complaints = findings.complaints(&plan);

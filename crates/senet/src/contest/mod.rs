@@ -140,7 +140,7 @@ impl Contest {
     fn key(&self) -> anyhow::Result<String> {
         let mut key = serde_json::to_string(&self.about())?;
         for game in &self.games {
-            let needs_model = |name: &Name| matches!(name, Name::Greedy | Name::Learned(_));
+            let needs_model = |name: &Name| matches!(name, Name::Greedy | Name::Learned(_) | Name::Portfolio);
             let model = if self.players.iter().any(needs_model) { game.known()?.map(|known| known.id) } else { None };
             key += &format!(" {:032x} {model:?}", game.fingerprint);
         }

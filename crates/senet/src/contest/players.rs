@@ -134,6 +134,9 @@ pub(crate) fn contestant(
                 threads: effort.threads,
                 memory: Some(kit.memory.clone()),
                 learn: true,
+                // Each match of a contest is one with the same player.
+                keep: false,
+                ponder: false,
                 report: Arc::new(|_| {}),
             };
             return Ok(Box::new(Portfolio::new(settings)));

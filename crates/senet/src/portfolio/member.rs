@@ -72,6 +72,12 @@ pub(crate) trait Member {
         stop: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(Opinion),
     ) -> Result<(), String>;
+
+    /// Thinks on about the position after some moves, for which nobody waits, until `stop` says so. One whose thoughts are of no use
+    /// later does nothing.
+    fn ponder(&mut self, _history: &[Vec<String>], _stop: &dyn Fn() -> bool) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Makes a member, in the thread that it will work in.
@@ -93,6 +99,8 @@ struct Question {
     number: u64,
     history: History,
     until: Instant,
+    /// Whether an answer is waited for.
+    is_urgent: bool,
 }
 
 /// The thread of a member, as the portfolio sees it.
@@ -123,7 +131,12 @@ impl Worker {
 
     /// Asks about a position; whether anybody listens.
     pub(crate) fn ask(&self, number: u64, history: History, until: Instant) -> bool {
-        self.questions.send(Question { number, history, until }).is_ok()
+        self.questions.send(Question { number, history, until, is_urgent: true }).is_ok()
+    }
+
+    /// Lets the member think on about a position without an answer.
+    pub(crate) fn ponder(&self, number: u64, history: History, until: Instant) {
+        _ = self.questions.send(Question { number, history, until, is_urgent: false });
     }
 
     /// Nobody waits for the answers to this question and those before it.
@@ -144,9 +157,13 @@ fn work(make: Make, asked: &Receiver<Question>, past: &AtomicU64, tell: &dyn Fn(
     while let Ok(question) = asked.recv() {
         // What was asked while it was thinking for too long is of no interest but for the last.
         let question = asked.try_iter().last().unwrap_or(question);
-        let Question { number, history, until } = question;
+        let Question { number, history, until, is_urgent } = question;
         let stop = || Instant::now() >= until || past.load(Ordering::Relaxed) >= number;
-        member.think(&history, &stop, &mut |opinion| tell(Word::Thinks(number, opinion)))?;
+        if is_urgent {
+            member.think(&history, &stop, &mut |opinion| tell(Word::Thinks(number, opinion)))?;
+        } else {
+            member.ponder(&history, &stop)?;
+        }
         tell(Word::Done(number));
     }
     Ok(())

@@ -47,10 +47,14 @@ pub(crate) struct Settings {
     pub(crate) seed: u64,
     /// The threads that work at once, about.
     pub(crate) threads: usize,
-    /// The memory with models; without it nothing is known, and what is learned is not kept.
+    /// The memory with models; without it nothing is known.
     pub(crate) memory: Option<PathBuf>,
     /// Whether it learns in the start clock.
     pub(crate) learn: bool,
+    /// Whether what it learned is kept in the memory.
+    pub(crate) keep: bool,
+    /// Whether it thinks on while others think; for one that shares its machine with nobody.
+    pub(crate) ponder: bool,
     /// Is told what went wrong, and what was done.
     pub(crate) report: Report,
 }
@@ -178,13 +182,13 @@ impl Contestant for Portfolio {
 
     /// Learns, if there is a memory to keep that in.
     fn preview(&mut self, rules: &Rules, deadline: Instant) {
-        let Settings { seed, threads, memory, learn, report } = self.settings.clone();
-        if memory.is_none() || !learn {
+        let Settings { seed, threads, memory, learn, keep, report, .. } = self.settings.clone();
+        if memory.is_none() || !learn || !keep {
             return;
         }
         let (name, text, program) = (rules.name.clone(), rules.text.clone(), rules.program());
         let until = deadline - reserve(deadline.saturating_duration_since(Instant::now()));
-        let study = Study { name, text, program, memory, seed, threads, learn, until };
+        let study = Study { name, text, program, memory, seed, threads, learn, keep, until };
         let found = study.go(&|| self.given_up.load(Ordering::Relaxed), &|text| report(text));
         match found.map(|found| found.knowledge) {
             Ok(Some(knowledge)) => report(&format!("looked at before a match: {}", knowledge.origin)),
@@ -195,7 +199,7 @@ impl Contestant for Portfolio {
 
     fn start(&mut self, rules: &Rules, role: usize, _: Clocks, deadline: Instant) -> Result<(), String> {
         self.playing = None;
-        let Settings { seed, threads, memory, learn, report } = self.settings.clone();
+        let Settings { seed, threads, memory, learn, keep, report, .. } = self.settings.clone();
         let program = Arc::new(rules.reading.program.clone());
         let roles = roles(&program);
         if role >= roles.len() {
@@ -214,7 +218,7 @@ impl Contestant for Portfolio {
         let own = program.clone();
         playing.prepare("grounding", move |door, _| ground(&own, role, threads, seed, door));
         let (name, text) = (rules.name.clone(), rules.text.clone());
-        let study = Study { name, text, program, memory, seed, threads, learn, until };
+        let study = Study { name, text, program, memory, seed, threads, learn, keep, until };
         playing.prepare("learning", move |door, is_over| {
             let found = study.go(is_over, &|text| door.note(text))?;
             match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
@@ -234,6 +238,9 @@ impl Contestant for Portfolio {
         while !playing.is_prepared() && playing.hear(until) {}
         let is_lost = playing.is_lost();
         playing.dismiss();
+        if self.settings.ponder && !is_lost {
+            playing.ponder();
+        }
         self.playing = Some(playing);
         if is_lost { Err("nobody can play this game".to_owned()) } else { Ok(()) }
     }
@@ -241,6 +248,7 @@ impl Contestant for Portfolio {
     fn play(&mut self, last: Option<&[String]>, deadline: Instant) -> Result<Decision, String> {
         let Some(playing) = &mut self.playing else { return Err("no match has been started".to_owned()) };
         let reserve = reserve(deadline.saturating_duration_since(Instant::now()));
+        playing.dismiss();
         playing.history.extend(last.map(<[String]>::to_vec));
         playing.catch_up();
         if Instant::now() >= deadline {
@@ -249,7 +257,11 @@ impl Contestant for Portfolio {
         playing.ask(deadline - reserve);
         while !playing.is_answered() && playing.hear(deadline - reserve / 6) {}
         playing.close();
-        playing.decide().ok_or_else(|| "no legal move was found in time".to_owned())
+        let decision = playing.decide();
+        if self.settings.ponder {
+            playing.ponder();
+        }
+        decision.ok_or_else(|| "no legal move was found in time".to_owned())
     }
 
     fn stop(&mut self, _: Option<&[String]>) {

@@ -4,14 +4,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arena::contestant::Decision;
 
 use super::member::{History, Make, Opinion, Rank, Word, Worker, plain, text_of};
 
-/// A member that has not come back while so many questions were asked is not waited for any more.
-const PATIENCE: u64 = 3;
+/// A member that was late for so many moves in a row is not waited for any more.
+const PATIENCE: u32 = 3;
+/// How long it goes on thinking while others think, at most.
+const PONDERING: Duration = Duration::from_secs(600);
+/// The part of the time for one that may be certain, as long as it has not been.
+const DOUBTFUL: u32 = 4;
 
 /// Is told what went wrong, and what was done.
 pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
@@ -27,6 +31,10 @@ struct Seat {
     done: u64,
     /// The last question before which it could be asked.
     since: u64,
+    /// For how many moves in a row it was late.
+    n_late: u32,
+    /// Whether it was certain of something in this match.
+    was_certain: bool,
     /// Whether it takes no part any more.
     failed: bool,
 }
@@ -126,7 +134,17 @@ impl Playing {
         match Worker::start(name, make, tell) {
             Ok(worker) => {
                 let name = name.to_owned();
-                self.seats.push(Seat { name, rank, worker, is_ready: false, done: 0, since: 0, failed: false });
+                self.seats.push(Seat {
+                    name,
+                    rank,
+                    worker,
+                    is_ready: false,
+                    done: 0,
+                    since: 0,
+                    n_late: 0,
+                    was_certain: false,
+                    failed: false,
+                });
             }
             Err(why) => (self.report)(&format!("{name}: {why}")),
         }
@@ -149,12 +167,27 @@ impl Playing {
     }
 
     fn ask_one(&self, seat: usize, until: Instant, at_length: bool) {
-        let now = Instant::now();
-        let briefly = now + until.saturating_duration_since(now) / 10;
-        // Before a match it is enough that somebody knows a legal move.
-        let until = if self.is_starting && self.seats[seat].rank == Rank::Rules { now } else { until };
+        let (now, own) = (Instant::now(), &self.seats[seat]);
+        let left = until.saturating_duration_since(now);
+        let time = match own.rank {
+            // Before a match it is enough that somebody knows a legal move.
+            Rank::Rules if self.is_starting => Duration::ZERO,
+            _ if !at_length => left / 10,
+            Rank::Exact if !own.was_certain => left / DOUBTFUL,
+            _ => left,
+        };
+        own.worker.ask(self.question.0, Arc::new(self.history.clone()), now + time);
+    }
+
+    /// Lets those who search think on about the position while others think; until the next question.
+    pub(super) fn ponder(&mut self) {
+        self.question = (self.question.0 + 1, None);
+        self.opinions.clear();
+        let (top, until) = (self.top(), Instant::now() + PONDERING);
         let history: History = Arc::new(self.history.clone());
-        self.seats[seat].worker.ask(self.question.0, history, if at_length { until } else { briefly });
+        for seat in self.seats.iter().filter(|seat| !seat.failed && seat.is_ready && Some(seat.rank) == top) {
+            seat.worker.ponder(self.question.0, history.clone(), until);
+        }
     }
 
     /// Waits for one piece of news; no if there was none until then.
@@ -182,6 +215,7 @@ impl Playing {
                 }
             }
             News::Said(place, Word::Thinks(question, opinion)) => {
+                self.seats[place].was_certain |= opinion.rank == Rank::Exact;
                 if question == self.question.0 {
                     self.opinions.retain(|(seat, known)| (*seat, known.rank) != (place, opinion.rank));
                     self.opinions.push((place, opinion));
@@ -259,19 +293,17 @@ impl Playing {
         let (question, top, is_won) = (self.question.0, self.top(), self.is_won());
         for place in 0..self.seats.len() {
             let seat = &mut self.seats[place];
-            if seat.failed || !seat.is_ready || Some(seat.rank) != top || seat.done >= question {
-                continue;
-            }
-            // Who is not asked to the end is not late.
-            if is_won {
-                seat.since = question;
-                continue;
-            }
-            if question - seat.done.max(seat.since) >= PATIENCE {
-                self.fail(place, "it does not come back");
-            } else {
-                let text = format!("{} was late", seat.name);
-                (self.report)(&text);
+            // Who is not asked, or not to the end, is not late.
+            if seat.failed || seat.done >= question || seat.since >= question || is_won {
+                seat.n_late = 0;
+            } else if seat.is_ready && Some(seat.rank) == top {
+                seat.n_late += 1;
+                if seat.n_late >= PATIENCE {
+                    self.fail(place, "it does not come back");
+                } else {
+                    let text = format!("{} was late", seat.name);
+                    (self.report)(&text);
+                }
             }
         }
         self.dismiss();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use machine::RoleId;
 use machine::network::Network;
@@ -90,13 +91,9 @@ impl Searcher {
     }
 }
 
-impl Member for Searcher {
-    fn think(
-        &mut self,
-        history: &[Vec<String>],
-        stop: &dyn Fn() -> bool,
-        tell: &mut dyn FnMut(Opinion),
-    ) -> Result<(), String> {
+impl Searcher {
+    /// Goes to the position after some moves. The legal moves there, unless the match is over.
+    fn follow(&mut self, history: &[Vec<String>]) -> Result<Option<Vec<Vec<u32>>>, String> {
         if !history.starts_with(&self.followed) {
             // Moves were taken back.
             let initial = self.machine.compiled().initial().to_vec();
@@ -113,37 +110,81 @@ impl Member for Searcher {
             self.followed.push(names.clone());
         }
         let legal = search::legal_moves(&self.machine);
-        let own = self.words.role(self.role).0 as usize;
-        if self.machine.terminal() || legal.iter().any(Vec::is_empty) {
-            return Ok(());
-        }
-        let name = |chosen: u32| self.words.name(chosen);
-        tell(Opinion {
-            rank: Rank::Legal,
-            chosen: name(legal[own][0]),
-            value: None,
-            proven: false,
-            why: "a legal move".to_owned(),
-            line: Vec::new(),
-            tried: legal[own].iter().map(|&chosen| (name(chosen), 0, 0.0)).collect(),
-        });
-        let answer = self.player.choose(self.machine.bits(), RoleId(own as u32), &Limit { nodes: self.nodes, stop });
-        // One that was stopped at once may have nothing to say.
-        let Some(chosen) = answer.joint.get(own).copied().filter(|chosen| legal[own].contains(chosen)) else {
-            return Ok(());
-        };
+        Ok((!self.machine.terminal() && legal.iter().all(|moves| !moves.is_empty())).then_some(legal))
+    }
+
+    /// What an answer means; nothing if it has no legal move.
+    fn opinion(&mut self, answer: &Answer, legal: &[u32], own: usize) -> Option<Opinion> {
+        let chosen = answer.joint.get(own).copied().filter(|chosen| legal.contains(chosen))?;
         let line = expected(&mut self.machine, &answer.line, &self.words);
         let name = |chosen: u32| self.words.name(chosen);
         let tried = answer.moves.get(own).map_or(&[][..], |moves| moves);
-        tell(Opinion {
+        Some(Opinion {
             rank: self.rank,
             chosen: name(chosen),
             value: answer.values.get(own).copied().filter(|value| value.is_finite()),
             proven: answer.proven,
-            why: why(&self.what, &answer, own),
+            why: why(&self.what, answer, own),
             line,
             tried: tried.iter().map(|report| (name(report.chosen), report.visits, report.value)).collect(),
-        });
+        })
+    }
+}
+
+impl Member for Searcher {
+    fn think(
+        &mut self,
+        history: &[Vec<String>],
+        stop: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Opinion),
+    ) -> Result<(), String> {
+        /// After this long it says for the first time what it thinks, and then after so many times as long: one that is held up at
+        /// the end has been heard.
+        const FIRST: Duration = Duration::from_millis(25);
+        const LONGER: u32 = 3;
+        let own = self.words.role(self.role).0 as usize;
+        let Some(mut legal) = self.follow(history)? else { return Ok(()) };
+        let legal = legal.swap_remove(own);
+        let name = |chosen: u32| self.words.name(chosen);
+        let any = Opinion {
+            rank: Rank::Legal,
+            chosen: name(legal[0]),
+            value: None,
+            proven: false,
+            why: "a legal move".to_owned(),
+            line: Vec::new(),
+            tried: legal.iter().map(|&chosen| (name(chosen), 0, 0.0)).collect(),
+        };
+        tell(any.clone());
+        if legal.len() == 1 && self.rank.is_search() {
+            tell(Opinion { rank: self.rank, why: format!("{}: nothing to think about", self.what), ..any });
+            return Ok(());
+        }
+        // A bound on states is there for answers that are always the same.
+        let goes_on = self.player.goes_on() && self.nodes == u64::MAX;
+        let (begun, mut first) = (Instant::now(), FIRST);
+        let (mut nodes, mut playouts) = (0, 0);
+        loop {
+            let speaks = || stop() || (goes_on && begun.elapsed() >= first);
+            let limit = Limit { nodes: self.nodes, stop: &speaks };
+            let mut answer = self.player.choose(self.machine.bits(), RoleId(own as u32), &limit);
+            nodes += answer.nodes;
+            playouts += answer.playouts;
+            (answer.nodes, answer.playouts) = (nodes, playouts);
+            // One that was stopped at once may have nothing to say.
+            self.opinion(&answer, &legal, own).into_iter().for_each(&mut *tell);
+            if answer.stop != StopReason::Stopped || stop() {
+                return Ok(());
+            }
+            first *= LONGER;
+        }
+    }
+
+    fn ponder(&mut self, history: &[Vec<String>], stop: &dyn Fn() -> bool) -> Result<(), String> {
+        if self.follow(history)?.is_some() {
+            let own = self.words.role(self.role);
+            self.player.ponder(self.machine.bits(), own, stop);
+        }
         Ok(())
     }
 }

@@ -31,12 +31,14 @@ pub(crate) struct Study {
     /// The rules.
     pub(crate) text: Arc<str>,
     pub(crate) program: Arc<Program>,
-    /// Where models are kept; without it nothing is known, and nothing kept.
+    /// Where models are; without it nothing is known, and nothing kept.
     pub(crate) memory: Option<PathBuf>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     /// Whether to learn.
     pub(crate) learn: bool,
+    /// Whether what was learned is kept.
+    pub(crate) keep: bool,
     /// By then it should be over.
     pub(crate) until: Instant,
 }
@@ -96,7 +98,7 @@ impl Study {
         let Some(learned) = lesson.learn(known.map(|known| (known.model, known.stored)), stop, note)? else {
             return Ok(Found { game: Some(game), knowledge: of_old });
         };
-        if let Some(path) = &self.memory
+        if let Some(path) = self.memory.as_ref().filter(|_| self.keep)
             && let Err(error) = self.keep(path, fingerprint, &learned, seconds)
         {
             note(&format!("what was learned can't be kept: {error}"));

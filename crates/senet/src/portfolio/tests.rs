@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::member::Opinion;
+use super::member::{self, Opinion};
 use super::*;
 
 /// What was reported.
@@ -21,7 +21,7 @@ fn portfolio(memory: Option<PathBuf>) -> (Portfolio, Log) {
     let kept = log.clone();
     let report =
         Arc::new(move |text: &str| kept.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned()));
-    (Portfolio::new(Settings { seed: 1, threads: 2, memory, learn: true, report }), log)
+    (Portfolio::new(Settings { seed: 1, threads: 2, memory, learn: true, keep: true, ponder: true, report }), log)
 }
 
 fn game(name: &str) -> Rules {
@@ -289,6 +289,7 @@ fn a_scrambled_copy_of_a_learned_game_is_known() {
         seed: 1,
         threads: 2,
         learn: false,
+        keep: false,
         until: Instant::now(),
     };
     let knowledge = study.go(&|| false, &|_| {}).expect("it can be grounded").knowledge.expect("it is known");
@@ -303,4 +304,79 @@ fn a_scrambled_copy_of_a_learned_game_is_known() {
         assert!(reasons.iter().any(|why| why.contains("model 1")), "{reasons:?}");
     }
     std::fs::remove_dir_all(folder).expect("it was there");
+}
+
+/// A search that always wants the same move, comes back when it is told to only the first time, and notes whether it was left to think.
+struct Held {
+    chosen: u32,
+    n_asked: u32,
+    pondered: Arc<AtomicBool>,
+}
+
+impl Player for Held {
+    fn choose(&mut self, _: &[u64], _: machine::RoleId, limit: &search::Limit) -> search::Answer {
+        self.n_asked += 1;
+        while !(limit.stop)() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.n_asked > 1 {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        let stop = search::StopReason::Stopped;
+        search::Answer { joint: vec![self.chosen; 2], stop, ..search::Answer::default() }
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    fn ponder(&mut self, _: &[u64], _: machine::RoleId, stop: &dyn Fn() -> bool) {
+        self.pondered.store(true, Ordering::Relaxed);
+        while !stop() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A searcher for the first role of Tic-Tac-Toe that wants to mark a corner.
+fn held(pondered: &Arc<AtomicBool>) -> Searcher {
+    let ground = gdl::ground::ground(&game("tic-tac-toe").program(), &gdl::ground::Budget::default());
+    let network = Arc::new(machine::network::build(ground.expect("it is small")).expect("it is small"));
+    let named = |&chosen: &u32| plain(&network.name(network.moves[chosen as usize])) == "(mark 3 3)";
+    let chosen = network.moves_of[0].clone().find(named).expect("there is a corner");
+    let words = Words::new(network.clone(), &["xplayer", "oplayer"].map(str::to_owned)).expect("these are the roles");
+    let player = Box::new(Held { chosen, n_asked: 0, pondered: pondered.clone() });
+    Searcher::new(scalar::Compiled::new(network), words, 0, player, Rank::Search, "held".to_owned())
+}
+
+/// What a search thinks is heard before its time is up, so that it counts even if the search is held up at the end.
+#[test]
+fn searches_say_early_what_they_think() {
+    let begun = Instant::now();
+    let mut heard = Vec::new();
+    let stop = || begun.elapsed() >= Duration::from_millis(150);
+    held(&Arc::default()).think(&[], &stop, &mut |opinion| heard.push((begun.elapsed(), opinion))).expect("it thinks");
+    let (when, first) = heard.iter().find(|(_, opinion)| opinion.rank == Rank::Search).expect("it was heard");
+    assert!(*when < Duration::from_millis(140) && first.chosen == "(mark 3 3)", "{when:?} {first:?}");
+    assert!(begun.elapsed() >= Duration::from_millis(300), "the last answer comes late");
+}
+
+/// While others think, a search goes on; and comes back for the next question.
+#[test]
+fn members_think_while_others_do() {
+    let pondered = Arc::new(AtomicBool::new(false));
+    let own = pondered.clone();
+    let (sender, heard) = std::sync::mpsc::channel();
+    let make: Make = Box::new(move || Ok(Box::new(held(&own)) as Box<dyn Member>));
+    let worker = member::Worker::start("held", make, move |word| _ = sender.send(word)).expect("a thread");
+    let far = Instant::now() + Duration::from_secs(60);
+    worker.ponder(1, Arc::default(), far);
+    while !pondered.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    worker.leave(1);
+    worker.ask(2, Arc::default(), Instant::now() + Duration::from_millis(100));
+    let wait = Duration::from_secs(20);
+    let done = std::iter::from_fn(|| heard.recv_timeout(wait).ok()).any(|word| matches!(word, member::Word::Done(2)));
+    assert!(done, "it came back, and answered");
 }

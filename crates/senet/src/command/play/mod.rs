@@ -142,6 +142,7 @@ impl Machine {
             seed,
             threads: n_cores(),
             learn: true,
+            keep: true,
             until: Instant::now() + time,
         };
         let found = study.go(&|| false, &|note| bar.above(note));
