@@ -245,7 +245,7 @@ fn a_useless_source_is_left() {
     let variant = relate(&source, &target).expect("a variant");
     let stages = &fresh.model().sight.game_stages;
     let came = transfer(&model, &variant, &target, &features, None, stages).expect("it is taken over");
-    let (score, n) = duel([&came.model, fresh.model()], 60, 1, 2, &|| false);
+    let (score, n) = duel([&came.model, fresh.model()], &[], 60, 1, 2, &|| false);
     assert!(n == 60 && score.mean < 0.5, "{score:?}");
     let test = Test { seed: 1, matches: 60, teach: settings().teach };
     let better = came.better(fresh.model(), &positions, &test, &|| false).expect("it is fitted");
