@@ -1,6 +1,6 @@
 //! Shows what a model of one game is worth in a variant of it: `cargo run --release -p learn --example transfer -- SOURCE TARGET
 //! [--first 12000] [--positions 30000] [--source 30] [--generations 0,1,2,4,8] [--seeds 3] [--matches 400] [--threads 2]
-//! [--starts fixed|any] [--test yes|no]`.
+//! [--starts fixed|any] [--without positions|nothing]`.
 //!
 //! The source is learned for some generations. Then two courses learn the target: one begins with what the source's model says, the
 //! other from nothing. After some generations they play against each other, one move ahead; 50 is even. All of it is done for
@@ -8,8 +8,11 @@
 //!
 //! With `--starts any`, matches of the courses and those between them begin anywhere: pieces stand on any cells, at any step. Both courses'
 //! models then play as the first role against a player that sees one move ahead, too, as in Kuhlmann's experiments (2010); p is that
-//! of a test with one tail over seeds whether the course with transfer does better. With `--test no` weights are taken over, fitted, without any
-//! test whether that helps.
+//! of a test with one tail over seeds whether the course with transfer does better.
+//!
+//! A course without transfer fits its first weights to positions that simpler players met. With `--without nothing` it begins with no
+//! weights at all instead, and the other one with the source's as they are, without any test whether that helps; both look at the same
+//! things then.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -58,7 +61,10 @@ fn main() {
             came.n_slots,
             came.model.sight.patterns.as_ref().map_or(0, |patterns| patterns.n_slots())
         );
-        let model = if options.test {
+        let (model, fresh) = if options.from_nothing {
+            let blank = Course::from_model(without_weights(&came.model), &target.positions, settings.clone());
+            (came.model, blank)
+        } else {
             let test = Test { seed, matches: 200, teach: settings.teach.clone() };
             let better = came.better(fresh.model(), &target.positions, &test, &|| false).expect("weights are fitted");
             let Some(better) = better else {
@@ -68,9 +74,7 @@ fn main() {
             let how = if better.is_fitted { "fitted" } else { "as they are" };
             let from = if better.from_met { "from positions met" } else { "from the start" };
             println!("seed {seed}: {how}, {:.1} against a fresh start, {from}", 100.0 * better.score.mean);
-            better.model
-        } else {
-            came.fitted(&target.positions, &settings.teach).expect("weights are fitted")
+            (better.model, fresh)
         };
         let mut courses = [Course::from_model(model, &target.positions, settings), fresh];
         for (&generation, points) in options.generations.iter().zip(&mut points) {
@@ -109,6 +113,16 @@ fn main() {
         let p = welch(&with, &without);
         println!("| {generation} | {} | {} | {p:.4} |", shown(&student(&without), 1.0), shown(&student(&with), 1.0));
     }
+}
+
+/// A model that looks at the same and knows nothing.
+fn without_weights(model: &Arc<Model>) -> Arc<Model> {
+    let mut weights = model.weights.clone();
+    for weights in &mut weights {
+        let all = weights.features.iter_mut().chain(&mut weights.slots).flatten().chain(&mut weights.bias);
+        all.for_each(|weight| *weight = 0.0);
+    }
+    Arc::new(Model::new(model.sight.clone(), weights, model.sum))
 }
 
 /// What was seen after some generations.
@@ -194,7 +208,7 @@ struct Options {
     matches: u32,
     threads: usize,
     any_start: bool,
-    test: bool,
+    from_nothing: bool,
 }
 
 impl Options {
@@ -209,7 +223,7 @@ impl Options {
             matches: 400,
             threads: 2,
             any_start: false,
-            test: true,
+            from_nothing: false,
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -228,7 +242,7 @@ impl Options {
                 "matches" => options.matches = number(&value) as u32,
                 "threads" => options.threads = number(&value),
                 "starts" => options.any_start = value == "any",
-                "test" => options.test = value != "no",
+                "without" => options.from_nothing = value == "nothing",
                 _ => panic!("unknown option --{name}"),
             }
         }
