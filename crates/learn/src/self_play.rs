@@ -25,6 +25,8 @@ pub struct Settings {
     pub matches: u32,
     /// The most joint moves of an opening by chance; its length is drawn for each match.
     pub opening: u32,
+    /// States of the game's own network in which matches begin, one drawn for each; if there are none, all begin as the rules say.
+    pub starts: Arc<[Box<[u64]>]>,
     /// How often a move is left to chance later on.
     pub chance: f64,
     /// Joint moves in a match; longer ones are given up.
@@ -37,7 +39,16 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { seed: 1, matches: 200, opening: 8, chance: 0.1, plies: 400, lambda: 0.95, threads: 1 }
+        Settings {
+            seed: 1,
+            matches: 200,
+            opening: 8,
+            starts: Arc::new([]),
+            chance: 0.1,
+            plies: 400,
+            lambda: 0.95,
+            threads: 1,
+        }
     }
 }
 
@@ -165,7 +176,11 @@ impl<'a> Together<'a> {
             let mut random = Pcg64Mcg::seed_from_u64(seed);
             let opening = random.random_range(0..=settings.opening);
             let seat = number as usize % n_roles;
-            Slot { number: place, seat, random, opening, ply: 0, state: initial.to_vec() }
+            let state = match settings.starts.len() {
+                0 => initial.to_vec(),
+                n => model.sight.views.state(&settings.starts[random.random_range(0..n)]),
+            };
+            Slot { number: place, seat, random, opening, ply: 0, state }
         };
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|slot| Record { seat: slot.seat, ..Record::default() }).collect();

@@ -30,7 +30,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustc_hash::FxHashMap;
 use search::match_play::{self, on_threads};
-use search::statistics::{Interval, wilson};
+use search::statistics::{Interval, student, wilson};
 use search::{Limit, Player};
 
 use crate::example::Examples;
@@ -171,6 +171,8 @@ pub struct Better {
     pub score: Interval,
     /// Matches that were played.
     pub matches: usize,
+    /// Whether they began in positions met in play, since matches from the start decided nothing.
+    pub from_met: bool,
 }
 
 impl Transfer {
@@ -182,7 +184,7 @@ impl Transfer {
     }
 
     /// The model as it is or fitted to positions, whichever does better against a fresh one; none if neither is better beyond the
-    /// interval.
+    /// interval. Where matches from the start don't tell, others begin in the positions.
     pub fn better(
         &self,
         fresh: &Arc<Model>,
@@ -191,12 +193,20 @@ impl Transfer {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Better>, FitError> {
         let fitted = self.fitted(positions, &test.teach)?;
-        let tried = [(&self.model, false), (&fitted, true)].map(|(model, is_fitted)| {
-            let (score, matches) = duel([model, fresh], test.matches, test.seed, test.teach.threads, stop);
-            Better { model: model.clone(), is_fitted, score, matches }
-        });
-        let better = tried.into_iter().filter(|tried| tried.score.low > 0.5);
-        Ok(better.max_by(|one, other| one.score.low.total_cmp(&other.score.low)))
+        let open = (0..positions.len()).filter(|&position| !positions.terminal[position]);
+        let met: Vec<&[u64]> = open.map(|position| positions.state(position)).collect();
+        for starts in [&[], &met[..]] {
+            let tried = [(&self.model, false), (&fitted, true)].map(|(model, is_fitted)| {
+                let (score, matches) = duel([model, fresh], starts, test.matches, test.seed, test.teach.threads, stop);
+                Better { model: model.clone(), is_fitted, score, matches, from_met: !starts.is_empty() }
+            });
+            let better = tried.into_iter().filter(|tried| tried.score.low > 0.5);
+            let best = better.max_by(|one, other| one.score.low.total_cmp(&other.score.low));
+            if best.is_some() {
+                return Ok(best);
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -606,10 +616,13 @@ fn literals(source: &Sight, target: &Sight, variant: &Variant) -> Vec<(Literal, 
     pairs
 }
 
-/// How two models of a game do against each other, both one move ahead. The seats of an opening by chance are taken in turn. The
-/// answer is the first one's part of the points, and how many matches there were; a win counts 1 and a draw 0.5.
+/// How two models of a game do against each other, both one move ahead. Matches begin in one of the states given, drawn by chance, or
+/// with an opening by chance if there are none; the seats of each are taken in turn. The answer is the first one's part of the points, and how
+/// many matches there were; a win counts 1 and a draw 0.5. Where states are given, most of them may be decided, whoever plays: so
+/// the interval is that of the mean of all seats of a start.
 pub fn duel(
     [one, other]: [&Arc<Model>; 2],
+    starts: &[&[u64]],
     matches: u32,
     seed: u64,
     threads: usize,
@@ -628,19 +641,36 @@ pub fn duel(
         }
         let (turn, seat) = (number as usize / n_roles, number as usize % n_roles);
         let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(turn as u64));
-        let opening = match_play::opening(machine, random.random_range(0..=OPENING), &mut random);
+        let (start, opening) = match starts.len() {
+            0 => {
+                let opening = match_play::opening(machine, random.random_range(0..=OPENING), &mut random);
+                (machine.compiled().initial().to_vec(), opening)
+            }
+            n => (starts[random.random_range(0..n)].to_vec(), Vec::new()),
+        };
+        machine.jump(&start);
         let mut players: Vec<Box<dyn Player>> = (0..n_roles)
             .map(|role| one_ply(if role == seat { one } else { other }, seed.wrapping_add(u64::from(number))))
             .collect();
         let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
         let limit = Limit::nodes(u64::MAX);
-        let played = match_play::play(machine, &mut seats, &opening, PLIES, &mut |_, choose| choose(&limit));
+        let played = match_play::play_on(machine, &mut seats, &opening, PLIES, &mut |_, choose| choose(&limit));
         let goals: Option<Vec<i64>> = played.goals.into_iter().collect();
-        Some(goals.map_or(0.5, |goals| {
+        let points = goals.map_or(0.5, |goals| {
             let others: i64 = goals.iter().sum::<i64>() - goals[seat];
             let difference = goals[seat] * (n_roles as i64 - 1) - others;
             0.5 + 0.5 * difference.signum() as f64
-        }))
+        });
+        Some((turn, points))
     });
-    (wilson(results.iter().sum(), results.len() as u64), results.len())
+    let mean = |seats: &[(usize, f64)]| seats.iter().map(|result| result.1).sum::<f64>() / seats.len() as f64;
+    let score = match starts.len() {
+        0 => wilson(results.iter().map(|result| result.1).sum(), results.len() as u64),
+        _ => {
+            // Where matches are missing, a start counts if all its seats were taken.
+            let of_start = results.chunk_by(|one, other| one.0 == other.0).filter(|seats| seats.len() == n_roles);
+            student(&of_start.map(mean).collect::<Vec<_>>())
+        }
+    };
+    (score, results.len())
 }

@@ -17,6 +17,7 @@ use learn::stage::Stages;
 use learn::transfer::{Test, duel, relate, transfer};
 use learn::{self_play, teach};
 use machine::RoleId;
+use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::{Position, legal_moves};
@@ -189,6 +190,46 @@ fn features_and_weights_are_taken_over_by_hand() {
     }
 }
 
+/// Where whoever is on turn wins, a duel from there is even, and certainly so; where nothing is decided, who climbs beats who waits. Self-play
+/// begins where it is told, too.
+#[test]
+fn matches_begin_where_they_are_told() {
+    let game = named(&ladder(4, [100, 0], ["at", "go", "over"]));
+    let heights = [
+        "(sum (place ?0 (s1 s2 s3 s4)) (?0) (true (at a ?0)))",
+        "(sum (place ?0 (s1 s2 s3 s4)) (?0) (true (at b ?0)))",
+    ];
+    let model = |weight: f32| Arc::new(by_hand(&game, &[(heights[0], weight), (heights[1], -weight)], Sum::Shared));
+    let (climber, idler) = (model(1.0), model(-1.0));
+    // The state after both have climbed so often.
+    let after = |rounds: usize| {
+        let mut machine = Scalar::new(Compiled::new(game.circuit.network.clone()));
+        for _ in 0..2 * rounds {
+            let network = machine.network();
+            let climbs = |moves: &Vec<u32>| {
+                let climb = moves.iter().find(|&&chosen| network.name(network.moves[chosen as usize]) == "go");
+                *climb.unwrap_or(&moves[0])
+            };
+            let joint: Vec<u32> = legal_moves(&machine).iter().map(climbs).collect();
+            machine.make(&joint);
+        }
+        machine.bits().to_vec()
+    };
+    let (decided, open) = (after(2), after(1));
+    let (score, n) = duel([&climber, &idler], &[&decided], 20, 1, 2, &|| false);
+    assert_eq!((n, score.mean, score.low, score.high), (20, 0.5, 0.5, 0.5));
+    let (score, _) = duel([&climber, &idler], &[&open], 20, 1, 2, &|| false);
+    assert_eq!(score.mean, 1.0);
+    let lengths = [decided, open].map(|state| {
+        let starts = Arc::new([state.into()]);
+        let play = self_play::Settings { matches: 10, opening: 0, starts, chance: 0.0, ..Default::default() };
+        let played = self_play::play(&climber, &play, &|| false);
+        assert_eq!(played.n_ended, 10);
+        played.rows.sets.len() / 10
+    });
+    assert_eq!(lengths, [1, 3]);
+}
+
 /// Every slot of a pattern keeps its weight where only the goals change, with the other sign: what one game expects of a state is
 /// what the other one does not.
 #[test]
@@ -227,7 +268,8 @@ fn scrambled_variants_give_the_same() {
     expect_the_same(&one.model, &other.model);
 }
 
-/// An unrelated game is no variant; and weights that mean nothing are not better than a fresh start.
+/// An unrelated game is no variant. What was learned, the other way round, does harm as it is; fitted, nothing is left of it that would
+/// help: so neither is taken.
 #[test]
 fn a_useless_source_is_left() {
     let target = game(&library("connect-3-4x4"));
@@ -236,7 +278,6 @@ fn a_useless_source_is_left() {
     let fresh = Course::begin(target.clone(), &positions, features.clone(), settings()).expect("a course begins");
     let source = game(&library("connect-3-3x3"));
     let mut stored = learned(&source, 0).checkpoint().model;
-    // Whatever it learned, it is the other way round now.
     for weights in &mut stored.weights {
         let all = weights.features.iter_mut().chain(&mut weights.slots).flatten().chain(&mut weights.bias);
         all.for_each(|weight| *weight = -*weight);
@@ -245,9 +286,9 @@ fn a_useless_source_is_left() {
     let variant = relate(&source, &target).expect("a variant");
     let stages = &fresh.model().sight.game_stages;
     let came = transfer(&model, &variant, &target, &features, None, stages).expect("it is taken over");
-    let (score, n) = duel([&came.model, fresh.model()], 60, 1, 2, &|| false);
-    assert!(n == 60 && score.mean < 0.5, "{score:?}");
+    let (score, n) = duel([&came.model, fresh.model()], &[], 60, 1, 2, &|| false);
+    assert!(n == 60 && score.high < 0.5, "{score:?}");
     let test = Test { seed: 1, matches: 60, teach: settings().teach };
     let better = came.better(fresh.model(), &positions, &test, &|| false).expect("it is fitted");
-    assert!(better.is_none_or(|better| better.is_fitted), "as they are, the weights are worse than nothing");
+    assert!(better.is_none());
 }

@@ -63,7 +63,7 @@ pub fn opening(machine: &mut Scalar, length: u32, random: &mut impl Rng) -> Vec<
 /// How a match went.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Match {
-    /// The joint moves, from the initial state on.
+    /// The joint moves, from the first state on.
     pub moves: Vec<Vec<u32>>,
     /// Each role's result; `None` where the rules give none, or the match was given up.
     pub goals: Vec<Option<i64>>,
@@ -117,9 +117,20 @@ pub fn play(
     cap: usize,
     think: &mut Think<'_>,
 ) -> Match {
-    let n_roles = players.len();
     let initial = machine.compiled().initial().to_vec();
     machine.jump(&initial);
+    play_on(machine, players, opening, cap, think)
+}
+
+/// The same from the machine's state on, whatever that is.
+pub fn play_on(
+    machine: &mut Scalar,
+    players: &mut [&mut dyn Player],
+    opening: &[Vec<u32>],
+    cap: usize,
+    think: &mut Think<'_>,
+) -> Match {
+    let n_roles = players.len();
     players.iter_mut().for_each(|player| player.begin());
     let mut record = Match { work: vec![Work::default(); n_roles], ..Match::default() };
     let mut legal = Vec::new();

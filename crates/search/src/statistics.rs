@@ -58,6 +58,63 @@ pub fn share(trials: &[(f64, f64)]) -> Interval {
     Interval { mean, low: (mean - half).max(0.0), high: (mean + half).min(1.0) }
 }
 
+/// The interval of a mean of independent results that are about normally distributed, by Student's distribution.
+pub fn student(results: &[f64]) -> Interval {
+    let (mean, variance) = moments(results);
+    if results.len() < 2 {
+        return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+    }
+    let freedom = results.len() as f64 - 1.0;
+    // The 97.5 % point, by halving.
+    let (mut low, mut high) = (0.0, 13.0);
+    while high - low > 1e-9 {
+        let middle = (low + high) / 2.0;
+        if student_tail(middle, freedom) > 0.025 { low = middle } else { high = middle }
+    }
+    let half = low * (variance / results.len() as f64).sqrt();
+    Interval { mean, low: mean - half, high: mean + half }
+}
+
+/// How likely it is that the first mean exceeds the second by as much as it does, or more, if both kinds of results have the same
+/// mean: a test with one tail and unequal variances (Welch 1947). Where no result differs from another of its kind it is 0, 0.5 or 1.
+pub fn welch(one: &[f64], other: &[f64]) -> f64 {
+    let ((mean, variance), (other_mean, other_variance)) = (moments(one), moments(other));
+    let (n, m) = (one.len() as f64, other.len() as f64);
+    let (part, other_part) = (variance / n, other_variance / m);
+    let difference = mean - other_mean;
+    if one.len() < 2 || other.len() < 2 || difference == 0.0 {
+        return 0.5;
+    }
+    if part + other_part <= 0.0 {
+        return if difference > 0.0 { 0.0 } else { 1.0 };
+    }
+    let freedom = (part + other_part).powi(2) / (part.powi(2) / (n - 1.0) + other_part.powi(2) / (m - 1.0));
+    student_tail(difference / (part + other_part).sqrt(), freedom)
+}
+
+/// The mean, and the variance of what the results were drawn from.
+fn moments(results: &[f64]) -> (f64, f64) {
+    let n = results.len() as f64;
+    let mean = results.iter().sum::<f64>() / n.max(1.0);
+    let squares: f64 = results.iter().map(|result| (result - mean).powi(2)).sum();
+    (mean, squares / (n - 1.0).max(1.0))
+}
+
+/// How likely Student's distribution is to exceed a value. With `t = sqrt(freedom) tan(angle)` its density is a power of a cosine, which
+/// Simpson's rule adds up.
+fn student_tail(value: f64, freedom: f64) -> f64 {
+    const STEPS: u32 = 2_000;
+    let area = |from: f64| {
+        let step = (std::f64::consts::FRAC_PI_2 - from) / f64::from(STEPS);
+        let at = |place: u32| (from + step * f64::from(place)).cos().max(0.0).powf(freedom - 1.0);
+        let weight = |place: u32| if place.is_multiple_of(2) { 2.0 } else { 4.0 };
+        let inner: f64 = (1..STEPS).map(|place| weight(place) * at(place)).sum();
+        step / 3.0 * (at(0) + inner + at(STEPS))
+    };
+    let all = 2.0 * area(0.0);
+    if value >= 0.0 { area((value / freedom.sqrt()).atan()) / all } else { 1.0 - student_tail(-value, freedom) }
+}
+
 /// What a difference in Elo points means as an expected result.
 pub fn expected_result(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
@@ -121,6 +178,25 @@ mod tests {
         let interval = wilson(0.0, 20);
         assert!(interval.low == 0.0 && (interval.high - 0.1611).abs() < 1e-4, "{interval:?}");
         assert_eq!(wilson(0.0, 0), Interval { mean: 0.5, low: 0.0, high: 1.0 });
+    }
+
+    /// Points of Student's distribution and a test as tables and a statistics program give them.
+    #[test]
+    fn student_by_the_book() {
+        for (value, freedom, tail) in
+            [(1.699, 29.0, 0.05), (2.045, 29.0, 0.025), (6.314, 1.0, 0.05), (2.132, 4.0, 0.05)]
+        {
+            assert!((student_tail(value, freedom) - tail).abs() < 1e-4, "{value} with {freedom}");
+            assert!((student_tail(-value, freedom) + tail - 1.0).abs() < 1e-4);
+        }
+        // The mean of 1 to 5 is 3, and 2.776 standard errors of sqrt(0.5) are 1.963.
+        let interval = student(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert!((interval.mean - 3.0).abs() < 1e-12 && (interval.high - 4.963).abs() < 1e-3, "{interval:?}");
+        // t = 2 / sqrt(0.5 + 0.5) with 8 degrees of freedom.
+        let (one, other) = ([3.0, 4.0, 5.0, 6.0, 7.0], [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert!((welch(&one, &other) - 0.0403).abs() < 1e-4, "{}", welch(&one, &other));
+        assert!((welch(&one, &other) + welch(&other, &one) - 1.0).abs() < 1e-9);
+        assert_eq!((welch(&[1.0; 3], &[0.0; 3]), welch(&one, &one), welch(&[0.0; 3], &[1.0; 3])), (0.0, 0.5, 1.0));
     }
 
     /// For many wins and losses, drawing anew gives about what Wilson gives.

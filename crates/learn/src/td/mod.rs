@@ -3,13 +3,16 @@
 //! [`update`] is the rule itself, on plain vectors. [`thesis`] is the feature construction thesis's way (Günther 2008): a vector
 //! of weights for each role, learned against a fixed opponent. [`improved`] is our own: self-play against former selves, with the
 //! leaves of searches for positions. [`sarsa`] learns a table without any features, and
-//! [`transfer`] takes such a table over to a variant of the game (Kuhlmann 2010).
+//! [`transfer`] takes such a table over to a variant of the game (Kuhlmann 2010). [`start`] and [`wary`] are what his experiments need
+//! besides: starts by chance, and an opponent that sees what is near.
 
 pub mod improved;
 pub mod sarsa;
+pub mod start;
 pub mod thesis;
 pub mod transfer;
 pub mod update;
+pub mod wary;
 
 use std::sync::Arc;
 

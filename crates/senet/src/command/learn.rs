@@ -162,6 +162,9 @@ struct TakenOver {
     low: f64,
     high: f64,
     matches: usize,
+    /// Whether these matches began in positions met in play.
+    #[serde(default)]
+    from_met: bool,
 }
 
 impl Origin {
@@ -497,6 +500,7 @@ fn take_over(
                 low: 100.0 * score.low,
                 high: 100.0 * score.high,
                 matches: better.matches,
+                from_met: better.from_met,
                 fitted: better.is_fitted,
             };
             let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
