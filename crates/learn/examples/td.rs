@@ -1,16 +1,20 @@
 //! Learns a game by TD(λ) and shows how: the learning curve, and results against baselines with nothing learned or tried out.
 //!
 //! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--seed S] [--alpha A]
-//! [--gamma G] [--expanded N] [--depth D]`, where the depth is that of searches in improved mode, in training and in the evaluation,
-//! and so many features are expanded at most in thesis mode. `senet learn --method td` does the same and keeps what came of it.
+//! [--gamma G] [--expanded N] [--price P] [--depth D]`, where the depth is that of searches in improved mode, in training and in the
+//! evaluation. In thesis mode so many features are expanded at most, and a step of evaluating them is taken to cost so many microseconds. `senet learn --method td` does the same and keeps what came of it.
 
 #![allow(clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use features::columns::Columns;
 use features::construct::{self, FeatureSet, Mode, construct};
-use features::game::Game;
+use features::feature::Feature;
+use features::game::{Game, Views};
+use features::logic::rules::Rules;
+use features::logic::{generate, preimage, select, transform};
 use features::positions::{self, Positions, collect};
 use learn::model::Model;
 use learn::seat::Seat;
@@ -31,6 +35,7 @@ struct Options {
     matches: Option<u32>,
     evaluation: u32,
     expanded: usize,
+    price: Option<f64>,
     seed: u64,
     alpha: Option<f64>,
     gamma: f64,
@@ -59,6 +64,7 @@ fn read_options() -> Options {
         matches: None,
         evaluation: 400,
         expanded: 100_000,
+        price: None,
         seed: 1,
         alpha: None,
         gamma: Rates::default().gamma,
@@ -71,6 +77,7 @@ fn read_options() -> Options {
             "--mode" => options.mode = value,
             "--matches" => options.matches = Some(number()),
             "--evaluation" => options.evaluation = number(),
+            "--price" => options.price = Some(value.parse().expect("a number")),
             "--expanded" => options.expanded = number() as usize,
             "--seed" => options.seed = number().into(),
             "--alpha" => options.alpha = Some(value.parse().expect("a number")),
@@ -90,9 +97,42 @@ fn features(game: &Game, positions: &Positions, mode: Mode, options: &Options) -
     set
 }
 
+/// The thesis's features, where a step of evaluation is taken to cost so many microseconds; `Mode::Thesis` takes 10.
+fn at_a_price(game: &Game, positions: &Positions, options: &Options, price: f64) -> Vec<Feature> {
+    let some_of =
+        |from: &Positions, n: usize| from.select((0..n.min(from.len())).map(|at| at * from.len() / n.min(from.len())));
+    let views = Views::new(game).expect("a network");
+    let all = positions.without_terminal().unique();
+    let states = some_of(&all.select((0..all.len()).filter(|&at| all.levels[at] == 0)), 3_000);
+    let sample = some_of(&states, 100);
+    let mut large = Columns::new(game, &views, &states.views());
+    large.limit = 3_000_000;
+    let mut small = Columns::new(game, &views, &sample.views());
+    small.limit = 50_000;
+    let rules = Rules::new(&game.program);
+    let limits = transform::Limits::THESIS;
+    let dynamics = preimage::Dynamics::thesis(&game.universe, &game.samples);
+    let preimages = preimage::Preimages::new(&rules, &limits.simplify, &dynamics);
+    let context = transform::Context { rules: &rules, preimages: &preimages, limits: &limits };
+    let settings = generate::Settings { max_expanded: options.expanded, ..generate::Settings::THESIS };
+    let generated = generate::generate(&context, &settings, &mut small, &mut |_, _| true);
+    let mut cost = |feature: &Feature| match small.values(feature) {
+        Some(_) => small.steps as f64 / sample.len() as f64 * price,
+        None => f64::INFINITY,
+    };
+    let found = select::select(&select::Settings::THESIS, &generated, &mut large, &mut cost, &mut |_| true);
+    println!("{} features at {price} µs a step", found.features.len());
+    found.features.iter().map(|&at| generated.nodes[at].feature.clone()).collect()
+}
+
 fn as_in_the_thesis(options: &Options, game: Arc<Game>, positions: &Positions) {
-    let set = features(&game, positions, Mode::Thesis, options);
-    let chosen = set.features.into_iter().map(|selected| selected.feature).collect();
+    let chosen = match options.price {
+        Some(price) => at_a_price(&game, positions, options, price),
+        None => {
+            let set = features(&game, positions, Mode::Thesis, options);
+            set.features.into_iter().map(|selected| selected.feature).collect()
+        }
+    };
     let sight = Arc::new(Sight::new(game.clone(), chosen, None, &Stages::default()).expect("a sight"));
     let defaults = thesis::Settings::default();
     let matches = options.matches.unwrap_or(defaults.matches);
