@@ -1,21 +1,26 @@
 //! Learns a game by TD(λ) and shows how: the learning curve, and results against baselines with nothing learned or tried out.
 //!
-//! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--role R] [--seed S]
-//! [--alpha A] [--gamma G] [--depth D]`, where the depth is that of searches in improved mode: in training and in the evaluation
+//! `cargo run --release -p learn --example td -- GAME [--mode thesis|improved] [--matches N] [--evaluation N] [--seed S] [--alpha A]
+//! [--gamma G] [--expanded N] [--price P] [--depth D]`, where the depth is that of searches in improved mode, in training and in the
+//! evaluation. In thesis mode so many features are expanded at most, and a step of evaluating them is taken to cost so many microseconds. `senet learn --method td` does the same and keeps what came of it.
 
 #![allow(clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use features::columns::Columns;
 use features::construct::{self, FeatureSet, Mode, construct};
-use features::game::Game;
+use features::feature::Feature;
+use features::game::{Game, Views};
+use features::logic::rules::Rules;
+use features::logic::{generate, preimage, select, transform};
 use features::positions::{self, Positions, collect};
-use learn::model::{Model, Sum};
+use learn::model::Model;
 use learn::seat::Seat;
-use learn::sight::{PatternSettings, Sight};
+use learn::sight::Sight;
 use learn::stage::Stages;
-use learn::td::thesis::{Learner, share};
+use learn::td::thesis::share;
 use learn::td::update::Rates;
 use learn::td::{self, improved, thesis};
 use machine::RoleId;
@@ -29,7 +34,8 @@ struct Options {
     mode: String,
     matches: Option<u32>,
     evaluation: u32,
-    role: Option<u32>,
+    expanded: usize,
+    price: Option<f64>,
     seed: u64,
     alpha: Option<f64>,
     gamma: f64,
@@ -57,7 +63,8 @@ fn read_options() -> Options {
         mode: "thesis".to_owned(),
         matches: None,
         evaluation: 400,
-        role: None,
+        expanded: 100_000,
+        price: None,
         seed: 1,
         alpha: None,
         gamma: Rates::default().gamma,
@@ -70,7 +77,8 @@ fn read_options() -> Options {
             "--mode" => options.mode = value,
             "--matches" => options.matches = Some(number()),
             "--evaluation" => options.evaluation = number(),
-            "--role" => options.role = Some(number()),
+            "--price" => options.price = Some(value.parse().expect("a number")),
+            "--expanded" => options.expanded = number() as usize,
             "--seed" => options.seed = number().into(),
             "--alpha" => options.alpha = Some(value.parse().expect("a number")),
             "--gamma" => options.gamma = value.parse().expect("a number"),
@@ -81,155 +89,148 @@ fn read_options() -> Options {
     options
 }
 
-fn features(game: &Game, positions: &Positions, mode: Mode) -> FeatureSet {
+fn features(game: &Game, positions: &Positions, mode: Mode, options: &Options) -> FeatureSet {
     let start = Instant::now();
-    let settings = construct::Settings { mode, ..Default::default() };
+    let settings = construct::Settings { mode, thesis_expanded: options.expanded, ..Default::default() };
     let set = construct(game, positions, &settings, &mut |_| true).expect("features");
     println!("{} features, {:.1} s", set.features.len(), start.elapsed().as_secs_f64());
     set
 }
 
+/// The thesis's features, where a step of evaluation is taken to cost so many microseconds; `Mode::Thesis` takes 10.
+fn at_a_price(game: &Game, positions: &Positions, options: &Options, price: f64) -> Vec<Feature> {
+    let some_of =
+        |from: &Positions, n: usize| from.select((0..n.min(from.len())).map(|at| at * from.len() / n.min(from.len())));
+    let views = Views::new(game).expect("a network");
+    let all = positions.without_terminal().unique();
+    let states = some_of(&all.select((0..all.len()).filter(|&at| all.levels[at] == 0)), 3_000);
+    let sample = some_of(&states, 100);
+    let mut large = Columns::new(game, &views, &states.views());
+    large.limit = 3_000_000;
+    let mut small = Columns::new(game, &views, &sample.views());
+    small.limit = 50_000;
+    let rules = Rules::new(&game.program);
+    let limits = transform::Limits::THESIS;
+    let dynamics = preimage::Dynamics::thesis(&game.universe, &game.samples);
+    let preimages = preimage::Preimages::new(&rules, &limits.simplify, &dynamics);
+    let context = transform::Context { rules: &rules, preimages: &preimages, limits: &limits };
+    let settings = generate::Settings { max_expanded: options.expanded, ..generate::Settings::THESIS };
+    let generated = generate::generate(&context, &settings, &mut small, &mut |_, _| true);
+    let mut cost = |feature: &Feature| match small.values(feature) {
+        Some(_) => small.steps as f64 / sample.len() as f64 * price,
+        None => f64::INFINITY,
+    };
+    let found = select::select(&select::Settings::THESIS, &generated, &mut large, &mut cost, &mut |_| true);
+    println!("{} features at {price} µs a step", found.features.len());
+    found.features.iter().map(|&at| generated.nodes[at].feature.clone()).collect()
+}
+
 fn as_in_the_thesis(options: &Options, game: Arc<Game>, positions: &Positions) {
-    let set = features(&game, positions, Mode::Thesis);
-    let maxima: Vec<i32> = set.features.iter().map(|selected| selected.max).collect();
-    let chosen = set.features.into_iter().map(|selected| selected.feature).collect();
+    let chosen = match options.price {
+        Some(price) => at_a_price(&game, positions, options, price),
+        None => {
+            let set = features(&game, positions, Mode::Thesis, options);
+            set.features.into_iter().map(|selected| selected.feature).collect()
+        }
+    };
     let sight = Arc::new(Sight::new(game.clone(), chosen, None, &Stages::default()).expect("a sight"));
     let defaults = thesis::Settings::default();
     let matches = options.matches.unwrap_or(defaults.matches);
     let rates = Rates { alpha: options.alpha.unwrap_or(defaults.rates.alpha), gamma: options.gamma, ..defaults.rates };
-    let settings = thesis::Settings { seed: options.seed, matches, evaluation: options.evaluation, rates, ..defaults };
-    let compiled = Compiled::new(game.circuit.network.clone());
-    let mut shares = Vec::new();
-    for role in roles(&game, options).map(RoleId) {
-        let name = &game.circuit.network.roles[role.0 as usize];
-        let fuzzy = |seed| td::fuzzy_player(&game, seed).expect("few enough ground rules");
-        let mut learner = Learner::new(sight.clone(), role, &maxima, settings.seed);
-        let (start, step) = (Instant::now(), (matches / 20).max(1) as usize);
-        learner.train(&mut fuzzy(settings.seed + 1), &settings, &mut |results| {
-            if results.len() % step == 0 {
-                let (own, _) = points(&results[results.len() - step..]);
-                println!("{name} {:5}: {:.1}, {:.1} s", results.len(), own, start.elapsed().as_secs_f64());
-            }
-            true
-        });
-        let mut random = Random::new(compiled.clone(), settings.seed + 3);
-        let others: [(&str, &mut dyn Player); 2] = [("fuzzy", &mut fuzzy(settings.seed + 2)), ("random", &mut random)];
-        for (other, player) in others {
-            let results = learner.evaluate(player, &settings);
-            let means = report(&format!("{name} against {other}"), &results, role, game.universe.roles.len());
-            if other == "fuzzy" {
-                let alone = game.universe.roles.len() == 1;
-                let others = if alone { solo(&game, &mut fuzzy(9), &settings) } else { means.1 };
-                shares.push(share(means.0, others));
-                println!("    opponents {others:.2}");
-            }
-        }
+    let generation = (matches / 10).max(1);
+    let evaluation = options.evaluation;
+    let settings = thesis::Settings { seed: options.seed, matches, generation, evaluation, rates, ..defaults };
+    let maxima = thesis::maxima(&sight, positions);
+    let mut training = thesis::Training::begin(&sight, maxima, settings).expect("few enough ground rules");
+    let start = Instant::now();
+    while training.go_on(&|| false) {
+        let last = training.history().last().expect("one has just been played");
+        let results = last.results.iter().map(|mean| mean.map_or("-".to_owned(), |mean| format!("{mean:.1}")));
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{:5}: {}, {seconds:.1} s", last.n_matches, results.collect::<Vec<_>>().join(" "));
     }
-    println!("share against fuzzy {:.1} %", 100.0 * shares.iter().sum::<f64>() / shares.len().max(1) as f64);
+    let mut shares = Vec::new();
+    for role in 0..game.universe.roles.len() {
+        let trial = training.evaluate(RoleId(role as u32), &|| false);
+        let (own, others) = (mean(&trial.own), mean(&trial.others));
+        println!("{} against fuzzy: {}, opponents {:.2}", role_name(&game, role), own, others.mean);
+        shares.push(share(own.mean, others.mean));
+    }
+    println!("share against fuzzy {:.1} %", 100.0 * shares.iter().sum::<f64>() / shares.len() as f64);
 }
 
-/// What a player gets in a game for one.
-fn solo(game: &Game, player: &mut dyn Player, settings: &thesis::Settings) -> f64 {
-    let mut machine = Scalar::new(Compiled::new(game.circuit.network.clone()));
-    let mut one = |_| {
-        let plies = settings.plies as usize;
-        let mut think = |_: RoleId, choose: &mut dyn FnMut(&Limit) -> search::Answer| choose(&Limit::nodes(u64::MAX));
-        match_play::play(&mut machine, &mut [&mut *player], &[], plies, &mut think).goals[0]
-    };
-    points(&(0..settings.evaluation).map(&mut one).collect::<Vec<_>>()).0
+fn role_name(game: &Game, role: usize) -> &str {
+    &game.circuit.network.roles[role]
 }
 
 fn by_itself(options: &Options, game: Arc<Game>, positions: &Positions) {
-    let set = features(&game, positions, Mode::Default);
-    let chosen = set.features.into_iter().map(|selected| selected.feature).take(60).collect();
-    let stages = Stages::find(&game, positions, 4);
-    let sight = Sight::new(game.clone(), chosen, Some(&PatternSettings::default()), &stages).expect("a sight");
-    let shared = game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2;
-    let sum = if shared { Sum::Shared } else { Sum::Free };
+    let set = features(&game, positions, Mode::Default, options);
+    let chosen = set.features.into_iter().map(|selected| selected.feature).collect();
     let defaults = improved::Settings::default();
-    let matches = options.matches.unwrap_or(defaults.matches);
+    let matches = options.matches.unwrap_or(1_000);
     let alpha = options.alpha.unwrap_or(defaults.alpha);
-    let settings =
-        improved::Settings { seed: options.seed, matches, alpha, depth: options.depth, threads: 2, ..defaults };
-    let (start, step) = (Instant::now(), (matches / 10).max(1));
-    let (mut surprise, mut n, mut former) = (0.0, 0.0, (0.0, 0));
-    let zeros = Arc::new(improved::zeros(&Arc::new(sight), sum));
-    let model = improved::train(&zeros, &settings, &mut |batch, model| {
-        surprise += batch.surprise;
-        n += 1.0;
-        former = (former.0 + batch.against_former.0, former.1 + batch.against_former.1);
-        if batch.n_matches / step > (batch.n_matches - 1).saturating_sub(settings.batch - 1) / step {
-            let quick: Vec<String> = roles(&game, options)
-                .map(|role| format!("{:.1}", measure(model, RoleId(role), 100, "random", options.depth).0))
-                .collect();
-            println!(
-                "{:5}: surprise {:.3}, {:.1} of {} against former selves, random {}, {:.1} s",
-                batch.n_matches,
-                surprise / n,
-                former.0,
-                former.1,
-                quick.join(" "),
-                start.elapsed().as_secs_f64()
-            );
-            (surprise, n, former) = (0.0, 0.0, (0.0, 0));
-        }
-        true
-    });
-    for role in roles(&game, options).map(RoleId) {
+    let settings = improved::Settings { seed: options.seed, alpha, depth: options.depth, ..defaults };
+    let mut training = improved::Training::begin(game.clone(), positions, chosen, settings).expect("a sight");
+    let start = Instant::now();
+    while training.history().last().is_some_and(|last| last.n_matches < matches) && training.go_on(&|| false) {
+        let last = training.history().last().expect("one has just been played");
+        let losses = last.losses.iter().map(|loss| format!("{loss:.3}")).collect::<Vec<_>>().join(" ");
+        let results = last.results.iter().map(|part| format!("{:.1}", 100.0 * part)).collect::<Vec<_>>().join(" ");
+        let strength = last.strength.map_or(String::new(), |strength| format!(", {:.0} %", 100.0 * strength));
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{:5}: loss {losses}, results {results}{strength}, {seconds:.1} s", last.n_matches);
+    }
+    for role in 0..game.universe.roles.len() {
         for other in ["fuzzy", "random"] {
-            let (_, results) = measure(&model, role, options.evaluation, other, options.depth);
-            let name = &game.circuit.network.roles[role.0 as usize];
-            report(&format!("{name} against {other}"), &results, role, game.universe.roles.len());
+            let found = measure(training.model(), RoleId(role as u32), options, other);
+            println!("{} against {other}: {found}", role_name(&game, role));
         }
     }
 }
 
-/// Matches of the model's player, which searches so deep, against a baseline: its mean result, and all results.
-fn measure(model: &Arc<Model>, role: RoleId, matches: u32, other: &str, depth: u32) -> (f64, Vec<Vec<Option<i64>>>) {
+/// Matches of the model's player against a baseline: its mean result.
+fn measure(model: &Arc<Model>, role: RoleId, options: &Options, other: &str) -> Mean {
     let game = &model.sight.game;
     let compiled = Compiled::new(game.circuit.network.clone());
     let mut machine = Scalar::new(compiled.clone());
+    let opponents = td::Opponents::new(game).expect("few enough ground rules");
     let one = |number: u64| {
         let seat = |seat: usize| -> Box<dyn Player> {
             let seed = 1_000 * number + seat as u64;
             match other {
                 _ if seat == role.0 as usize => {
+                    let depth = options.depth;
                     let settings = alpha_beta::Settings { depth, bytes: 1 << 16, ..Default::default() };
                     let player = AlphaBeta::new(model.judge(), model.sight.nature.clone(), settings, seed);
                     Box::new(Seat::new(player, model.sight.clone()))
                 }
-                "fuzzy" => Box::new(td::fuzzy_player(game, seed).expect("few enough ground rules")),
+                "fuzzy" => Box::new(opponents.player(seed)),
                 _ => Box::new(Random::new(compiled.clone(), seed)),
             }
         };
         let mut players: Vec<Box<dyn Player>> = (0..game.universe.roles.len()).map(seat).collect();
         let mut seats: Vec<&mut dyn Player> = players.iter_mut().map(|player| &mut **player as _).collect();
         let mut think = |_: RoleId, choose: &mut dyn FnMut(&Limit) -> search::Answer| choose(&Limit::nodes(u64::MAX));
-        match_play::play(&mut machine, &mut seats, &[], 1_000, &mut think).goals
+        match_play::play(&mut machine, &mut seats, &[], 1_000, &mut think).goals[role.0 as usize]
     };
-    let results: Vec<Vec<Option<i64>>> = (0..u64::from(matches)).map(one).collect();
-    let own: Vec<Option<i64>> = results.iter().map(|results| results[role.0 as usize]).collect();
-    (points(&own).0, results)
+    mean(&(0..u64::from(options.evaluation)).filter_map(one).map(|goal| goal as f64).collect::<Vec<_>>())
 }
 
-fn roles(game: &Game, options: &Options) -> impl Iterator<Item = u32> + use<> {
-    let only = options.role;
-    (0..game.universe.roles.len() as u32).filter(move |&role| only.is_none_or(|only| only == role))
+/// A mean with its interval.
+struct Mean {
+    mean: f64,
+    low: f64,
+    high: f64,
+    n: usize,
 }
 
-/// The mean of what is known, and how much that is.
-fn points(results: &[Option<i64>]) -> (f64, usize) {
-    let known: Vec<f64> = results.iter().flatten().map(|&goal| goal as f64).collect();
-    (known.iter().sum::<f64>() / known.len().max(1) as f64, known.len())
+fn mean(results: &[f64]) -> Mean {
+    let found = statistics::bootstrap(results, 2_000, &mut Pcg64Mcg::seed_from_u64(1));
+    Mean { mean: found.mean, low: found.low, high: found.high, n: results.len() }
 }
 
-/// Prints a role's mean result with its interval; returns it with the mean of the others'.
-fn report(what: &str, results: &[Vec<Option<i64>>], role: RoleId, n_roles: usize) -> (f64, f64) {
-    let of = |role: usize| results.iter().map(|results| results[role]).collect::<Vec<_>>();
-    let own: Vec<f64> = of(role.0 as usize).into_iter().flatten().map(|goal| goal as f64).collect();
-    let found = statistics::bootstrap(&own, 2_000, &mut Pcg64Mcg::seed_from_u64(1));
-    let others = (0..n_roles).filter(|&other| other != role.0 as usize).map(|other| points(&of(other)).0);
-    let others = others.sum::<f64>() / (n_roles - 1).max(1) as f64;
-    println!("{what}: {:.2} ({:.2} to {:.2}, {} matches)", found.mean, found.low, found.high, own.len());
-    (found.mean, others)
+impl std::fmt::Display for Mean {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(to, "{:.2} ({:.2} to {:.2}, {} matches)", self.mean, self.low, self.high, self.n)
+    }
 }

@@ -21,8 +21,28 @@ pub fn player(model: &Arc<Model>, bytes: usize, seed: u64) -> Solo {
     Solo::new(&compiled, settings, seed).guided(Box::new(opinion)).knowing(&initial, &model.line)
 }
 
+/// In some of the generations of a game with one role, looks for a better line than the one that a model knows, each time twice as
+/// long: the model with the best line that is known then, and whether none is better. Nothing where it is not looked for.
+pub(crate) fn look(
+    model: &Arc<Model>,
+    generation: u64,
+    seed: u64,
+    stop: &dyn Fn() -> bool,
+) -> Option<(Arc<Model>, bool)> {
+    /// States looked at in the first generation.
+    const NODES: u64 = 2_000_000;
+    let Model { sight, weights, sum, line, .. } = &**model;
+    if sight.game.universe.roles.len() > 1 || !generation.is_power_of_two() {
+        return None;
+    }
+    let (better, solved) = solve(&sight.game, line, NODES * generation, seed, stop);
+    let same = better == *line;
+    let with = |line| Arc::new(Model::new(sight.clone(), weights.clone(), *sum).knowing(line));
+    Some((if same { model.clone() } else { with(better) }, solved))
+}
+
 /// Looks for a line with the best result in a game with one role: the line, if there is one that ends, and whether none is better.
-pub(crate) fn solve(game: &Game, known: &[u32], nodes: u64, seed: u64, stop: &dyn Fn() -> bool) -> (Vec<u32>, bool) {
+fn solve(game: &Game, known: &[u32], nodes: u64, seed: u64, stop: &dyn Fn() -> bool) -> (Vec<u32>, bool) {
     let (compiled, initial) = start(game);
     let mut solver = Solo::new(&compiled, solo::Settings::default(), seed).knowing(&initial, known);
     let answer = solver.search(&initial, &Limit { nodes, stop });

@@ -166,7 +166,11 @@ impl Course {
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
-        self.solve(generation, seed, stop);
+        if !self.solved
+            && let Some((better, solved)) = alone::look(&self.model, generation, seed, stop)
+        {
+            (self.model, self.solved) = (better, solved);
+        }
         let play = self.next_play(seed);
         let played = self_play::play(&self.model, &play, stop);
         if stop() {
@@ -187,22 +191,6 @@ impl Course {
         };
         self.history.push(Generation { n_matches, n_ended, n_new, n_judged, losses, strength });
         Ok(true)
-    }
-
-    /// In some of the generations of a game with one role, looks for a better line than the one that is known, each time twice as
-    /// long.
-    fn solve(&mut self, generation: u64, seed: u64, stop: &dyn Fn() -> bool) {
-        /// States looked at in the first generation.
-        const NODES: u64 = 2_000_000;
-        let Model { sight, weights, sum, line, .. } = &*self.model;
-        if sight.game.universe.roles.len() > 1 || self.solved || !generation.is_power_of_two() {
-            return;
-        }
-        let (better, solved) = alone::solve(&sight.game, line, NODES * generation, seed, stop);
-        if better != *line {
-            self.model = Arc::new(Model::new(sight.clone(), weights.clone(), *sum).knowing(better));
-        }
-        self.solved = solved;
     }
 
     /// How the next generation plays: so many matches that it meets about as many positions as are wanted, and openings that are
@@ -345,11 +333,11 @@ pub struct Stored {
 const CHECKPOINT: &[u8; 8] = b"senet-c7";
 const MODEL: &[u8; 8] = b"senet-m6";
 
-fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
+pub(crate) fn pack<T: serde::Serialize>(mark: &[u8; 8], value: &T) -> Vec<u8> {
     postcard::to_extend(value, mark.to_vec()).expect("what is kept has a size")
 }
 
-fn unpack<T: serde::de::DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, CourseError> {
+pub(crate) fn unpack<T: serde::de::DeserializeOwned>(mark: &[u8; 8], bytes: &[u8]) -> Result<T, CourseError> {
     let kept = |why: &str| CourseError::Kept(why.to_owned());
     let bytes = bytes.strip_prefix(mark).ok_or_else(|| kept("another version of the program wrote it"))?;
     postcard::from_bytes(bytes).map_err(|why| kept(&format!("it is damaged: {why}")))
@@ -378,7 +366,8 @@ impl Stored {
         unpack(MODEL, bytes)
     }
 
-    fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
+    /// A model whose patterns were proposed in this way, to keep.
+    pub fn new(model: &Model, patterns: Option<PatternSettings>) -> Stored {
         let sight = &model.sight;
         let symbols = &sight.game.program.symbols.unspelled();
         Stored {

@@ -145,6 +145,21 @@ pub(crate) fn features(
     bar: &Bar,
     seconds: &dyn Fn() -> f64,
 ) -> anyhow::Result<(Vec<Feature>, f64)> {
+    features_while(game, of, (played, play), settings, memory, bar, seconds, &|| true)
+}
+
+/// The same, but what is found by the time `go_on` says no is used, and not kept.
+#[expect(clippy::too_many_arguments, reason = "one more than the usual way has")]
+pub(crate) fn features_while(
+    game: &Game,
+    of: u128,
+    (played, play): (&Positions, &positions::Settings),
+    settings: &construct::Settings,
+    memory: &mut Store,
+    bar: &Bar,
+    seconds: &dyn Fn() -> f64,
+    go_on: &dyn Fn() -> bool,
+) -> anyhow::Result<(Vec<Feature>, f64)> {
     let alike = construct::Settings { threads: 1, ..settings.clone() };
     let key = Key {
         game: of,
@@ -166,9 +181,11 @@ pub(crate) fn features(
             }
         }
     }
+    let mut complete = true;
     let set = construct(game, played, settings, &mut |progress: construct::Progress| {
         bar.show(progress.stage, progress.done, progress.of);
-        true
+        complete &= go_on();
+        complete
     })
     .map_err(|reason| anyhow!(reason))?;
     let features: Vec<Feature> = set.features.into_iter().map(|selected| selected.feature).collect();
@@ -176,6 +193,9 @@ pub(crate) fn features(
         seconds: seconds(),
         features: features.iter().map(|feature| feature.display(&symbols).to_string()).collect(),
     };
+    if !complete {
+        return Ok((features, kept.seconds));
+    }
     memory.keep_features(key, played.len() as u64, &serde_json::to_vec(&kept)?, memory::now())?;
     Ok((features, kept.seconds))
 }
@@ -189,7 +209,24 @@ pub(crate) struct Known {
 
 /// The newest model of a game with this fingerprint that can be used.
 pub(crate) fn newest_model(memory: &Store, of: u128, game: &Arc<Game>) -> anyhow::Result<Option<Known>> {
-    for entry in memory.models()?.into_iter().rev().filter(|entry| entry.game == of) {
+    newest(memory, of, game, &|_| true)
+}
+
+/// The newest of them that a course has come to: models that were learned in other ways look at something else.
+pub(crate) fn newest_model_of_a_course(memory: &Store, of: u128, game: &Arc<Game>) -> anyhow::Result<Option<Known>> {
+    newest(memory, of, game, &|entry| {
+        let about: serde_json::Value = serde_json::from_str(&entry.about).unwrap_or_default();
+        about["method"].is_null()
+    })
+}
+
+fn newest(
+    memory: &Store,
+    of: u128,
+    game: &Arc<Game>,
+    wanted: &dyn Fn(&ModelEntry) -> bool,
+) -> anyhow::Result<Option<Known>> {
+    for entry in memory.models()?.into_iter().rev().filter(|entry| entry.game == of && wanted(entry)) {
         if let Some(bytes) = memory.model(&entry)?
             && let Ok(stored) = Stored::from_bytes(&bytes)
             && let Ok(model) = stored.load(game.clone())

@@ -141,6 +141,53 @@ fn kills_threads_and_names_change_nothing() {
     assert_eq!(other["fingerprint"], whole["fingerprint"]);
 }
 
+/// The other ways to learn give models like any other, the same for the same seed, also after an interruption.
+#[test]
+fn temporal_differences_give_models() {
+    let memory = Memory::new("td-whole");
+    for (method, matches, features) in [("td-thesis", 200, 100), ("td", 64, 20)] {
+        let whole = memory.learn("tic-tac-toe", &["--method", method, "--generations", "2"]);
+        assert_eq!((&whole["method"], &whole["matches"]), (&Value::from(method), &Value::from(matches)));
+        assert!(whole["features"].as_u64().is_some_and(|n| n >= features), "{whole}");
+        let other = Memory::new(method);
+        other.learn("tic-tac-toe", &["--method", method, "--generations", "1", "--threads", "1"]);
+        let resumed = other.learn("tic-tac-toe", &["--method", method, "--generations", "2", "--resume"]);
+        assert_eq!(resumed, whole);
+        // What was learned is what is kept.
+        let [one, two] = [&memory, &other].map(|memory| {
+            let last = files(memory, "model")
+                .into_iter()
+                .max_by_key(|file| file.metadata().expect("there").modified().expect("known"));
+            std::fs::read(last.expect("a model")).expect("read")
+        });
+        assert_eq!(one, two);
+    }
+    // A course begins with models of courses alone.
+    let told = memory.senet(&["learn", "tic-tac-toe", "--generations", "0", "--no-measure"]);
+    assert!(!told.contains("began with"), "{told}");
+    assert_eq!(memory.senet(&["models"]).lines().count(), 4);
+    let explained = memory.senet(&["explain", "1", "--top", "3"]);
+    assert!(explained.starts_with("model 1 of tic-tac-toe") && explained.contains("features"), "{explained}");
+    let picture = memory.0.join("curve.svg");
+    memory.senet(&["explain", "1", "--top", "1", "--curve", picture.to_str().expect("plain")]);
+    let picture = std::fs::read_to_string(picture).expect("drawn");
+    assert!(picture.matches("<polyline").count() == 2 && picture.contains("mean result"), "{picture}");
+}
+
+/// Models of temporal differences are measured as others are, and in the thesis's way.
+#[test]
+fn temporal_differences_are_measured() {
+    let memory = Memory::new("td-measured");
+    let few = ["--generations", "2", "--time", "6s", "--move-time", "0.005"];
+    let told = memory.senet(&[&["learn", "tic-tac-toe", "--method", "td-thesis"], &few[..]].concat());
+    for expected in ["AGAINST FUZZY GOALS", "xplayer ", "oplayer ", " 400\n", "LEARNED AGAINST", "tree search, both"] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let measured = memory.senet(&["measure", "tic-tac-toe", "--time", "2s", "--move-time", "0.005", "--json"]);
+    let measured: Value = serde_json::from_str(&measured).expect("JSON");
+    assert!(measured["scores"][0]["mean"].as_f64().is_some_and(|mean| mean > 50.0), "{measured}");
+}
+
 #[test]
 fn mistakes_are_told() {
     let memory = Memory::new("mistakes");

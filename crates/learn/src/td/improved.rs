@@ -9,11 +9,20 @@
 //!   features that are always there; features are measured by their greatest value so far, and a step is shared by all weights
 //!   that count in a state, so that no more features mean no larger steps. All steps grow smaller in time.
 //!
+//! - *A beginning*: the first weights are fitted to the positions of played matches that features were chosen by, so that there is
+//!   something to be learned also where play by chance never gets anything.
+//! - *A line to follow* in games for one, where chance seldom gets anything: the best that search finds from the start is played
+//!   once in each generation, and learned from.
+//!
 //! Matches are played in batches, during which weights do not change: so the number of threads changes nothing in the result.
-//! A move by chance ends a chain of expectations: what came of it says nothing about the line that was expected.
+//! A move by chance ends a chain of expectations: what came of it says nothing about the line that was expected. Some batches
+//! are a generation, after which training can be kept, and gone on with later.
 
 use std::sync::Arc;
 
+use features::feature::Feature;
+use features::game::Game;
+use features::positions::Positions;
 use machine::RoleId;
 use machine::scalar::{self, Scalar};
 use rand::{RngExt, SeedableRng};
@@ -21,17 +30,31 @@ use rand_pcg::Pcg64Mcg;
 use search::match_play::on_threads;
 use search::{AlphaBeta, Answer, Limit, Player, alpha_beta, legal_moves};
 
+use crate::alone;
+use crate::course::{CourseError, Stored, pack, unpack};
+use crate::example::Examples;
 use crate::model::{Judge, Model, Sum, Weights};
 use crate::seat::Seat;
-use crate::sight::{Rows, Sight};
+use crate::self_play;
+use crate::sight::{PatternSettings, Rows, Sight};
+use crate::stage::Stages;
+use crate::teach::{self, teach};
 
 /// How training goes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// All chance comes from this.
     pub seed: u64,
-    /// Matches.
-    pub matches: u32,
+    /// The most features.
+    pub features: usize,
+    /// The most stages of a match that have weights of their own.
+    pub stages: usize,
+    /// The tables of patterns, if there are to be any.
+    pub patterns: Option<PatternSettings>,
+    /// How the first weights are fitted to played positions; else they are 0.
+    pub teach: Option<teach::Settings>,
+    /// Matches of a generation.
+    pub generation: u32,
     /// Matches that are played with the same weights.
     pub batch: u32,
     /// How much the sum behind an expectation changes by the first steps, about.
@@ -64,7 +87,11 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             seed: 1,
-            matches: 1_000,
+            features: 60,
+            stages: 4,
+            patterns: Some(PatternSettings::default()),
+            teach: Some(teach::Settings::default()),
+            generation: 32,
             batch: 8,
             alpha: 0.5,
             half_life: 1_000.0,
@@ -75,27 +102,36 @@ impl Default for Settings {
             nodes: 400,
             frozen: 0.3,
             pool: 8,
-            refresh: 100,
+            refresh: 96,
             plies: 400,
             threads: 1,
         }
     }
 }
 
-/// What came of a batch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Batch {
-    /// Matches so far.
+/// What came of a generation.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Generation {
+    /// Matches played to their end in all generations so far.
     pub n_matches: u32,
-    /// Matches of this batch that were played to their end.
+    /// Matches that this generation played to their end.
     pub n_ended: u32,
-    /// Positions that were learned from.
-    pub n_positions: usize,
-    /// The mean surprise, without its sign, as a part of 100 points.
-    pub surprise: f64,
+    /// Positions that were learned from; each counts for every role with weights.
+    pub n_new: usize,
+    /// For each role with weights the mean loss in nats of what was expected, against what should have been.
+    pub losses: Vec<f64>,
     /// Of the matches against former selves, the model's results summed up as parts of 100 points, and how many they were.
     pub against_former: (f64, u32),
+    /// Each role's mean result, as a part of 100 points.
+    pub results: Vec<f64>,
+    /// If it was measured, the part of the points that the model gets against the one that training began with, both one move
+    /// ahead.
+    pub strength: Option<f32>,
 }
+
+/// How often strength is measured, in generations, and in how many matches.
+const STRENGTH_EVERY: u32 = 8;
+const STRENGTH_MATCHES: u32 = 128;
 
 /// A model that expects a half everywhere.
 pub fn zeros(sight: &Arc<Sight>, sum: Sum) -> Model {
@@ -110,61 +146,261 @@ pub fn zeros(sight: &Arc<Sight>, sum: Sum) -> Model {
     Model::new(sight.clone(), vec![none; n_roles], sum)
 }
 
-/// Trains a model further. `progress` is told of each batch and the model after it, and may end training by returning `false`.
-pub fn train(
-    start: &Arc<Model>,
-    settings: &Settings,
-    progress: &mut dyn FnMut(&Batch, &Arc<Model>) -> bool,
-) -> Arc<Model> {
-    let mut model = start.clone();
-    let mut pool = vec![model.clone()];
-    let mut squares: Vec<Weights> = zeros(&model.sight, model.sum).weights;
-    let mut largest = vec![1.0; model.sight.features.len()];
-    let mut done = 0;
-    while done < settings.matches {
-        let numbers = done..settings.matches.min(done + settings.batch.max(1));
-        let records = play_batch(&model, &pool, settings, numbers.clone());
+/// A model that is trained.
+pub struct Training {
+    settings: Settings,
+    /// What changes from one generation to the next.
+    state: State,
+    /// The model that it began with.
+    first: Arc<Model>,
+    /// For a game with one role: whether no line is better than the one that is known.
+    solved: bool,
+    history: Vec<Generation>,
+}
+
+#[derive(Clone)]
+struct State {
+    model: Arc<Model>,
+    /// Former selves.
+    pool: Vec<Arc<Model>>,
+    /// For each weight, its squared slopes so far.
+    squares: Vec<Weights>,
+    /// For each feature, its greatest value so far.
+    largest: Vec<f64>,
+    /// Matches so far, also those that did not end.
+    n_played: u32,
+}
+
+impl Training {
+    /// Begins with the first of some features, which are the best, and patterns.
+    pub fn begin(
+        game: Arc<Game>,
+        positions: &Positions,
+        features: Vec<Feature>,
+        settings: Settings,
+    ) -> Result<Training, CourseError> {
+        let shared = game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2;
+        let sum = if shared { Sum::Shared } else { Sum::Free };
+        let stages = Stages::find(&game, positions, settings.stages);
+        let features = features.into_iter().take(settings.features).collect();
+        let sight = Sight::new(game, features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
+        let sight = Arc::new(sight);
+        let model = match &settings.teach {
+            Some(how) => teach(&sight, &Examples::of(positions), sum, None, how).map_err(CourseError::Fit)?.0,
+            None => zeros(&sight, sum),
+        };
+        Ok(Training::from_model(Arc::new(model), settings))
+    }
+
+    /// Begins with a model, whose patterns were proposed as the settings say.
+    pub fn from_model(model: Arc<Model>, settings: Settings) -> Training {
+        let state = State {
+            pool: vec![model.clone()],
+            squares: zeros(&model.sight, model.sum).weights,
+            largest: vec![1.0; model.sight.features.len()],
+            n_played: 0,
+            model: model.clone(),
+        };
+        let begin = Generation { strength: Some(0.5), ..Generation::default() };
+        Training { settings, state, first: model, solved: false, history: vec![begin] }
+    }
+
+    /// Plays one more generation. If `stop` says so it ends early, nothing is changed but the line that is known of a game with
+    /// one role, and the answer is no.
+    pub fn go_on(&mut self, stop: &dyn Fn() -> bool) -> bool {
+        let number = self.history.len() as u64;
+        let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(number);
+        if !self.solved
+            && let Some((better, solved)) = alone::look(&self.state.model, number, seed, stop)
+        {
+            (self.state.model, self.solved) = (better, solved);
+        }
+        let before = self.state.clone();
+        let mut generation = Generation {
+            losses: vec![0.0; before.model.weights.len()],
+            results: vec![0.0; before.model.sight.game.universe.roles.len()],
+            ..Generation::default()
+        };
+        let end = before.n_played.saturating_add(self.settings.generation.max(1));
+        while self.state.n_played < end {
+            self.batch(end, &mut generation);
+            if stop() {
+                self.state = before;
+                return false;
+            }
+        }
+        let n_new = generation.n_new.max(1) as f64;
+        generation.losses.iter_mut().for_each(|loss| *loss /= n_new);
+        let n_ended = f64::from(generation.n_ended.max(1));
+        generation.results.iter_mut().for_each(|result| *result /= n_ended);
+        generation.n_matches = self.history.last().map_or(0, |last| last.n_matches) + generation.n_ended;
+        let n_roles = generation.results.len();
+        if number.is_multiple_of(u64::from(STRENGTH_EVERY)) && n_roles > 1 {
+            let play = self_play::Settings {
+                seed,
+                matches: STRENGTH_MATCHES,
+                opening: self.settings.opening,
+                plies: self.settings.plies,
+                threads: self.settings.threads,
+                ..self_play::Settings::default()
+            };
+            generation.strength = self_play::contest(&self.state.model, &self.first, &play);
+        }
+        self.history.push(generation);
+        true
+    }
+
+    /// Plays some matches with the same weights, up to the one numbered `end`, and learns from them.
+    fn batch(&mut self, end: u32, generation: &mut Generation) {
+        let Training { settings, state, .. } = self;
+        let State { model, pool, squares, largest, n_played } = state;
+        let numbers = *n_played..end.min(*n_played + settings.batch.max(1));
+        let mut records = play_batch(model, pool, settings, numbers.clone());
+        if numbers.start + settings.generation.max(1) == end && !model.line.is_empty() {
+            records[0] = follow(model);
+        }
         let mut weights = model.weights.clone();
-        let mut batch = Batch { n_matches: numbers.end, ..Batch::default() };
         for (number, record) in numbers.clone().zip(&records) {
             let Some(results) = &record.results else { continue };
-            batch.n_ended += 1;
+            generation.n_ended += 1;
+            generation.results.iter_mut().zip(results).for_each(|(sum, result)| *sum += result);
             if let Some(role) = record.alone {
-                batch.against_former.0 += results[role.0 as usize];
-                batch.against_former.1 += 1;
+                generation.against_former.0 += results[role.0 as usize];
+                generation.against_former.1 += 1;
             }
             let alpha = settings.alpha / (1.0 + f64::from(number) / settings.half_life);
             let rows = model.sight.rows(record.leaves.iter().map(|leaf| leaf.state.as_slice()));
             for values in rows.values.chunks(largest.len().max(1)) {
                 largest.iter_mut().zip(values).for_each(|(max, &value)| *max = f64::max(*max, f64::from(value).abs()));
             }
-            let steps = Steps { sight: &model.sight, rows: &rows, largest: &largest, alpha };
+            let steps = Steps { sight: &model.sight, rows: &rows, largest, alpha };
             for role in 0..weights.len() {
-                let chain = expectations(&model, &steps, &record.leaves, role);
+                let chain = expectations(model, &steps, &record.leaves, role);
                 let targets = targets(&chain, results[role], settings.lambda);
                 for (at, (link, target)) in chain.iter().zip(targets).enumerate() {
                     let (Some(target), false) = (target, link.exact) else { continue };
-                    let surprise = target - link.value;
-                    batch.surprise += surprise.abs();
-                    batch.n_positions += 1;
-                    steps.step(at, surprise, &mut weights[role], &mut squares[role]);
+                    generation.n_new += usize::from(role == 0);
+                    generation.losses[role] += loss(link.value, target);
+                    steps.step(at, target - link.value, &mut weights[role], &mut squares[role]);
                 }
             }
         }
-        batch.surprise /= batch.n_positions.max(1) as f64;
-        model = Arc::new(Model::new(model.sight.clone(), weights, model.sum));
-        if numbers.end / settings.refresh.max(1) > done / settings.refresh.max(1) {
+        *model = Arc::new(Model::new(model.sight.clone(), weights, model.sum).knowing(model.line.clone()));
+        if numbers.end / settings.refresh.max(1) > numbers.start / settings.refresh.max(1) {
             pool.push(model.clone());
             if pool.len() > settings.pool.max(1) {
                 pool.remove(1.min(pool.len() - 1));
             }
         }
-        done = numbers.end;
-        if !progress(&batch, &model) {
-            break;
+        *n_played = numbers.end;
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.state.model
+    }
+
+    /// What came of each generation; the first is the beginning.
+    pub fn history(&self) -> &[Generation] {
+        &self.history
+    }
+
+    /// What is needed to go on later.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let State { model, pool, squares, largest, n_played } = &self.state;
+        Checkpoint {
+            model: Stored::new(model, self.settings.patterns.clone()),
+            first: self.first.weights.clone(),
+            pool: pool.iter().map(|former| former.weights.clone()).collect(),
+            squares: squares.clone(),
+            largest: largest.clone(),
+            n_played: *n_played,
+            solved: self.solved,
+            history: self.history.clone(),
         }
     }
-    model
+
+    /// Goes on where training was left.
+    pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Training, CourseError> {
+        let model = kept.model.load(game)?;
+        let again = |weights: Vec<Weights>| {
+            Model::fitting(model.sight.clone(), weights, model.sum).map(Arc::new).map_err(CourseError::Kept)
+        };
+        let sound = !kept.history.is_empty()
+            && !kept.pool.is_empty()
+            && kept.largest.len() == model.sight.features.len()
+            && again(kept.squares.clone()).is_ok();
+        if !sound {
+            return Err(CourseError::Kept("its weights are damaged".to_owned()));
+        }
+        Ok(Training {
+            settings: Settings { patterns: kept.model.patterns.clone(), ..settings },
+            first: again(kept.first)?,
+            state: State {
+                pool: kept.pool.into_iter().map(again).collect::<Result<_, _>>()?,
+                squares: kept.squares,
+                largest: kept.largest,
+                n_played: kept.n_played,
+                model,
+            },
+            solved: kept.solved,
+            history: kept.history,
+        })
+    }
+}
+
+/// Training as it is kept.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Checkpoint {
+    /// The model.
+    pub model: Stored,
+    /// The weights of the model that it began with.
+    pub first: Vec<Weights>,
+    /// The weights of former selves.
+    pub pool: Vec<Vec<Weights>>,
+    /// For each weight, its squared slopes so far.
+    pub squares: Vec<Weights>,
+    /// For each feature, its greatest value so far.
+    pub largest: Vec<f64>,
+    /// Matches so far, also those that did not end.
+    pub n_played: u32,
+    /// For a game with one role: whether no line is better than the one that is known.
+    pub solved: bool,
+    /// What came of each generation.
+    pub history: Vec<Generation>,
+}
+
+/// What kept bytes begin with: what they are, and the version of the format.
+const CHECKPOINT: &[u8; 8] = b"senet-i1";
+
+impl Checkpoint {
+    /// As bytes to keep.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        pack(CHECKPOINT, self)
+    }
+
+    /// From kept bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Checkpoint, CourseError> {
+        unpack(CHECKPOINT, bytes)
+    }
+}
+
+/// The match of a game with one role in which the line that is known is played.
+fn follow(model: &Model) -> Record {
+    let mut machine = Scalar::new(scalar::Compiled::new(model.sight.game.circuit.network.clone()));
+    let mut record = Record { leaves: Vec::new(), results: None, alone: None };
+    for &chosen in &model.line {
+        machine.make(&[chosen]);
+        record.leaves.push(leaf(&mut machine, &[], false));
+    }
+    record.results = results(&mut machine);
+    record
+}
+
+/// The loss of an expectation where something else should have been expected, in nats.
+fn loss(expected: f64, target: f64) -> f64 {
+    let expected = expected.clamp(1e-9, 1.0 - 1e-9);
+    -target * expected.ln() - (1.0 - target) * (1.0 - expected).ln()
 }
 
 /// A state that is judged.

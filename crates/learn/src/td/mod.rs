@@ -82,13 +82,26 @@ pub fn play_on(
     (0..n_roles as u32).map(|role| if ended { machine.goal(RoleId(role)) } else { None }).collect()
 }
 
-/// The opponent of the thesis: it looks one move ahead by the fuzzy goal heuristic. Not for games whose ground rules are too many
-/// to be kept.
-pub fn fuzzy_player(game: &Game, seed: u64) -> Result<Greedy<Fuzzy>, String> {
-    let ground = game.circuit.ground.as_ref().ok_or("the game has too many ground rules for the fuzzy heuristic")?;
-    let compiled = fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure));
-    let machine = scalar::Compiled::new(game.circuit.network.clone());
-    Ok(Greedy::new(Fuzzy::new(machine, Arc::new(compiled), fuzzy::Settings::default()), seed))
+/// The opponent of the thesis, ready to be seated: it looks one move ahead by the fuzzy goal heuristic.
+pub struct Opponents {
+    machine: Arc<scalar::Compiled>,
+    goals: Arc<fuzzy::Compiled>,
+}
+
+impl Opponents {
+    /// Prepares a game's goals. Not for games whose ground rules are too many to be kept.
+    pub fn new(game: &Game) -> Result<Opponents, String> {
+        let ground =
+            game.circuit.ground.as_ref().ok_or("the game has too many ground rules for the fuzzy heuristic")?;
+        let goals = fuzzy::Compiled::new(ground, &game.universe, &game.circuit, Some(&game.structure));
+        let machine = scalar::Compiled::new(game.circuit.network.clone());
+        Ok(Opponents { machine, goals: Arc::new(goals) })
+    }
+
+    /// One of them; equal seeds play alike.
+    pub fn player(&self, seed: u64) -> Greedy<Fuzzy> {
+        Greedy::new(Fuzzy::new(self.machine.clone(), self.goals.clone(), fuzzy::Settings::default()), seed)
+    }
 }
 
 #[cfg(test)]

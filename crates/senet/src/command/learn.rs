@@ -1,5 +1,7 @@
 //! `senet learn`: an evaluation of positions from self-play, and what it is worth.
 
+mod td;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use arena::Store;
 use arena::store::Key;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use features::construct;
 use features::game::Game;
 use features::positions::{self, Positions};
@@ -44,11 +46,15 @@ use crate::rules::{self, Rules};
 ///   senet learn my-game.kif --time 30m
 ///   senet learn connect-four --generations 20 --seed 7 --fresh     always the same model
 ///   senet learn othello --resume
+///   senet learn tic-tac-toe --method td-thesis                     another way to learn
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Learn {
     /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
+    /// How it is learned
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t)]
+    method: Method,
     /// How long it may take in all, such as 90s, 5m or 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = read_duration)]
     time: Duration,
@@ -79,6 +85,18 @@ pub(crate) struct Learn {
     /// The memory, instead of the usual file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+}
+
+/// How a game is learned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Features and patterns, fitted to what becomes of positions in self-play
+    #[default]
+    Course,
+    /// TD(λ) from the leaves of searches, in matches with itself and former selves; 32 matches are a generation
+    Td,
+    /// TD(λ) as in Günther's thesis: 2000 matches of each role against fuzzy goals, one move ahead; 50 are a generation
+    TdThesis,
 }
 
 /// Reads a time such as `90s`, `5m` or `2h`; a number alone means seconds.
@@ -300,6 +318,13 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
+    match arguments.method {
+        Method::Course => by_course(arguments),
+        Method::Td | Method::TdThesis => td::run(arguments),
+    }
+}
+
+fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let threads = arguments.threads.unwrap_or_else(crate::n_cores);
     let rules = rules::read(&arguments.rules)?;
@@ -430,7 +455,7 @@ fn begin(
     let play = positions::Settings { seed: plan.seed, ..positions::Settings::default() };
     let played = evidence::positions(&game, fingerprint, &play, None, Some(&mut pupil.memory), bar)?.positions;
     if !plan.fresh
-        && let Some(known) = evidence::newest_model(&pupil.memory, fingerprint, &game)?
+        && let Some(known) = evidence::newest_model_of_a_course(&pupil.memory, fingerprint, &game)?
     {
         let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: None };
         let settings = course::Settings { patterns: known.stored.patterns, ..settings };

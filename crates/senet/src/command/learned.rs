@@ -122,7 +122,7 @@ fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
 }
 
 /// The learning curve of a model, as SVG: its points against the model that its course began with, if it was measured at least twice;
-/// else for each role with weights the loss on matches that were new then.
+/// else for each role with weights the loss on matches that were new then, or where there is none each role's mean result.
 fn curve(entry: &ModelEntry, game: &Game) -> String {
     let about: Json = serde_json::from_str(&entry.about).unwrap_or_default();
     let list = |value: &Json| value.as_array().cloned().unwrap_or_default();
@@ -135,14 +135,17 @@ fn curve(entry: &ModelEntry, game: &Game) -> String {
     if is_strength {
         lines.push(Line { name: "one move ahead".to_owned(), group: 0, points });
     }
-    let n_lines = generations.iter().map(|generation| list(&generation["losses"]).len()).max().unwrap_or(0);
+    let n_values = |name| generations.iter().map(|generation| list(&generation[name]).len()).max().unwrap_or(0);
+    let is_loss = n_values("losses") > 0;
+    let values = if is_loss { "losses" } else { "results" };
+    let n_lines = n_values(values);
     for role in (0..n_lines).filter(|_| !is_strength) {
         let name = match (n_lines, game.universe.roles.get(role)) {
             (1, _) | (_, None) => "new matches".to_owned(),
             (_, Some(&role)) => game.universe.name(role),
         };
         // A loss that is no number is written as nothing.
-        let point = |generation: &Json| (matches(generation), generation["losses"][role].as_f64());
+        let point = |generation: &Json| (matches(generation), generation[values][role].as_f64());
         lines.push(Line { name, group: role, points: generations.iter().map(point).collect() });
     }
     let number = |name: &str| about[name].as_f64().unwrap_or(0.0);
@@ -160,8 +163,12 @@ fn curve(entry: &ModelEntry, game: &Game) -> String {
         }),
     );
     let title = format!("Model {} of {}", entry.id, entry.game_name);
-    let across = "matches with itself";
-    let up = if is_strength { "% of the points against its beginning" } else { "loss, in nats" };
+    let across = if is_strength || is_loss { "matches with itself" } else { "matches of each role" };
+    let up = match (is_strength, is_loss) {
+        (true, _) => "% of the points against its beginning",
+        (false, true) => "loss, in nats",
+        (false, false) => "mean result",
+    };
     Curve { title: &title, notes: &notes, across, up, lines: &lines }.svg()
 }
 

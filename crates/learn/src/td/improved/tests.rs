@@ -1,3 +1,4 @@
+use features::construct::{self, construct};
 use features::positions::{self, collect};
 use machine::scalar::Compiled;
 use search::{Greedy, Random};
@@ -33,27 +34,50 @@ fn against_chance(model: &Arc<Model>, role: RoleId, matches: u32) -> f64 {
     mean(&(0..matches).map(&mut one).collect::<Vec<_>>())
 }
 
+/// A model after at least so many matches.
+fn trained(start: &Arc<Model>, settings: Settings, matches: u32) -> Training {
+    let mut training = Training::from_model(start.clone(), settings);
+    while training.state.n_played < matches && training.go_on(&|| false) {}
+    training
+}
+
 /// From nothing, self-play teaches to beat chance; with any number of threads the same.
 #[test]
 fn tic_tac_toe_is_learned_from_itself() {
     let sight = patterns("tic-tac-toe");
     let start = Arc::new(zeros(&sight, Sum::Shared));
-    let settings = Settings { matches: 16, threads: 1, ..Settings::default() };
-    let alone = train(&start, &settings, &mut |_, _| true);
-    let together = train(&start, &Settings { threads: 3, ..settings }, &mut |_, _| true);
-    assert_eq!(alone.weights, together.weights);
-    assert_ne!(alone.weights, start.weights);
-    let settings = Settings { matches: 400, ..Settings::default() };
-    let mut batches = Vec::new();
-    let model = train(&start, &settings, &mut |batch, _| {
-        batches.push(batch.clone());
-        true
-    });
-    assert_eq!(batches.last().map(|batch| batch.n_matches), Some(400));
-    assert!(batches.iter().any(|batch| batch.against_former.1 > 0));
-    let (before, first) = (against_chance(&start, RoleId(0), 100), against_chance(&model, RoleId(0), 200));
-    let second = against_chance(&model, RoleId(1), 200);
+    let settings = Settings { generation: 16, ..Settings::default() };
+    let alone = trained(&start, settings.clone(), 16).model().weights.clone();
+    let together = trained(&start, Settings { threads: 3, ..settings }, 16).model().weights.clone();
+    assert_eq!(alone, together);
+    assert_ne!(alone, start.weights);
+    let training = trained(&start, Settings::default(), 400);
+    let history = training.history();
+    assert_eq!(history.last().map(|last| last.n_matches), Some(416));
+    assert!(history.iter().any(|generation| generation.against_former.1 > 0));
+    assert!(history[8].strength.is_some_and(|strength| strength > 0.5), "{:?}", history[8]);
+    let model = training.model();
+    let (before, first) = (against_chance(&start, RoleId(0), 100), against_chance(model, RoleId(0), 200));
+    let second = against_chance(model, RoleId(1), 200);
     assert!(first >= 93.0 && second >= 80.0, "x {before} -> {first}, o {second}");
+}
+
+/// Training that was kept and gone on with, or stopped within a generation, comes to what it would have come to anyway.
+#[test]
+fn interruptions_change_nothing() {
+    let sight = patterns("tic-tac-toe");
+    let start = Arc::new(zeros(&sight, Sum::Shared));
+    let settings = Settings { generation: 12, refresh: 20, ..Settings::default() };
+    let whole = trained(&start, settings.clone(), 36);
+    let mut part = trained(&start, settings.clone(), 24);
+    let before = part.checkpoint();
+    assert!(!part.go_on(&|| true) && part.checkpoint() == before);
+    let kept = Checkpoint::from_bytes(&before.to_bytes()).expect("kept");
+    assert_eq!(kept.pool.len(), 2, "there is a former self");
+    let mut part = Training::resume(sight.game.clone(), kept, settings).expect("of this game");
+    assert!(part.go_on(&|| false));
+    assert_eq!(part.checkpoint(), whole.checkpoint());
+    assert!(Checkpoint::from_bytes(b"senet-i1").is_err());
 }
 
 /// Roles that move at the same time have weights of their own.
@@ -61,14 +85,47 @@ fn tic_tac_toe_is_learned_from_itself() {
 fn moves_at_the_same_time() {
     let sight = patterns("blocker");
     let start = Arc::new(zeros(&sight, Sum::Free));
-    let (mut n, mut surprise) = (0, 0.0);
-    let model = train(&start, &Settings { matches: 16, ..Settings::default() }, &mut |batch, _| {
-        n += batch.n_positions;
-        surprise += batch.surprise;
-        true
-    });
-    assert!(n > 0 && surprise > 0.0);
+    let training = trained(&start, Settings { generation: 16, ..Settings::default() }, 16);
+    let last = training.history().last().expect("it was played");
+    assert!(last.n_new > 0 && last.losses.iter().all(|&loss| loss > 0.0));
+    let model = training.model();
     assert!(model.weights.len() == 2 && model.weights.iter().all(|weights| weights != &start.weights[0]));
+}
+
+/// Begins as the command does, but with few features.
+fn begun(name: &str, settings: Settings) -> Training {
+    let game = game(name);
+    let positions = collect(&game, &positions::Settings::default(), &mut |_| true).positions;
+    let few = construct::Settings { candidates: 300, positions: 1_500, configurations: 20, ..Default::default() };
+    let set = construct(&game, &positions, &few, &mut |_| true).expect("features");
+    let features = set.features.into_iter().map(|selected| selected.feature).collect();
+    Training::begin(game, &positions, features, settings).expect("it can be compiled")
+}
+
+/// Where play by chance gets nothing, so that the thesis learned nothing, there is something to learn: in games for one the line
+/// that search finds, which is played and learned from.
+#[test]
+fn games_for_one_get_something() {
+    for name in ["eight-puzzle", "incredible"] {
+        let settings = Settings { generation: 2, nodes: 20, ..Settings::default() };
+        let mut training = begun(name, settings.clone());
+        let start = training.model().clone();
+        assert!(training.go_on(&|| false));
+        let last = training.history().last().expect("it was played");
+        assert!(last.results[0] > 0.0 && last.n_ended == 2, "{name}: {last:?}");
+        assert!(!training.model().line.is_empty() && training.model().weights != start.weights);
+        let again = Training::resume(start.sight.game.clone(), training.checkpoint(), settings).expect("kept");
+        assert_eq!(again.checkpoint(), training.checkpoint());
+    }
+}
+
+/// The same where two roles move at once.
+#[test]
+fn wallmaze_gets_something() {
+    let mut training = begun("wallmaze", Settings { generation: 16, nodes: 50, ..Settings::default() });
+    assert!(training.go_on(&|| false));
+    let last = training.history().last().expect("it was played");
+    assert!(last.results.iter().all(|&result| result > 0.0), "{last:?}");
 }
 
 /// Targets by hand.
