@@ -21,7 +21,7 @@ impl<P: Position> AlphaBeta<P> {
         limit: &Limit,
     ) -> Found {
         let own = self.role.0 as usize;
-        let mut best = Found { score: INFINITE, complete: true };
+        let mut best = Found { score: INFINITE, complete: true, reach: 0 };
         let mut high = beta;
         let mut line = Vec::new();
         for_each_joint(legal, Some((own, chosen)), |joint| {
@@ -31,10 +31,10 @@ impl<P: Position> AlphaBeta<P> {
             if self.stopped.is_some() {
                 return false;
             }
+            best.reach = best.reach.max(found.reach + 1);
             if found.score < best.score {
-                let complete = best.complete;
-                best = found;
-                best.complete &= complete;
+                best.score = found.score;
+                best.complete &= found.complete;
                 high = high.min(found.score);
                 line.clear();
                 line.push(joint.to_vec());
@@ -62,10 +62,10 @@ impl<P: Position> AlphaBeta<P> {
             self.stopped = Some(StopReason::Stopped);
         }
         if self.stopped.is_some() {
-            return Found { score: 0, complete: false };
+            return Found::NOTHING;
         }
         if self.position.machine().terminal() {
-            return Found { score: self.result(ply), complete: true };
+            return self.end(ply);
         }
         self.estimates[ply] = None;
         let mut frame = std::mem::take(&mut self.frames[ply]);
@@ -85,7 +85,7 @@ impl<P: Position> AlphaBeta<P> {
             self.position.machine().legal_moves(RoleId(role as u32), moves);
             moves.sort_unstable();
             if moves.is_empty() {
-                return Found { score: self.result(ply), complete: true };
+                return self.end(ply);
             }
             if role != own && moves.len() > 1 {
                 others += 1;
@@ -104,10 +104,13 @@ impl<P: Position> AlphaBeta<P> {
             let found = self.visit(depth, alpha, beta, ply + 1, limit);
             self.position.unmake();
             self.extend_line(ply, &frame.joint);
-            return found;
+            return Found { reach: found.reach + 1, ..found };
         }
         // Step 2. The end of the line.
         let mut depth = depth;
+        if ply as u32 >= self.hard_depth {
+            return self.judge(ply);
+        }
         if depth == 0 {
             if !self.is_doubted(ply) {
                 return self.judge(ply);
@@ -120,10 +123,8 @@ impl<P: Position> AlphaBeta<P> {
         }
         // Step 3. What is remembered.
         let key = self.key();
-        let entry = self
-            .table
-            .get(key)
-            .filter(|entry| !self.without_counters || ply as u32 + u32::from(entry.reach) <= self.clean);
+        let is_blind = |entry: &Entry| entry.reach < u8::MAX && ply as u32 + u32::from(entry.reach) <= self.clean;
+        let entry = self.table.get(key).filter(|entry| !self.without_counters || is_blind(entry));
         if let Some(entry) = &entry
             && u32::from(entry.depth) >= depth
         {
@@ -134,13 +135,13 @@ impl<P: Position> AlphaBeta<P> {
                 Bound::Upper => score <= alpha,
             };
             if usable {
-                return Found { score, complete: entry.depth == Entry::COMPLETE };
+                return Found { score, complete: entry.depth == Entry::COMPLETE, reach: entry.reach.into() };
             }
         }
         // Step 4. The moves, in a promising order.
         if others > 0 && self.is_matrix(&frame.legal, ply) {
             let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
-                return Found { score: 0, complete: false };
+                return Found::NOTHING;
             };
             self.remember(key, ply, depth, found, u32::MAX, Bound::Exact);
             return found;
@@ -173,10 +174,10 @@ impl<P: Position> AlphaBeta<P> {
         // From here on, scores are the chooser's: to be maximised.
         let (mut low, high) = if maximize { (alpha, beta) } else { (-beta, -alpha) };
         let (from, mut best, mut best_place) = (low, -INFINITE, u32::MAX);
-        let (mut all_complete, mut best_complete) = (true, true);
+        let (mut all_complete, mut best_complete, mut reach) = (true, true, 0);
         let order = std::mem::take(&mut frame.order);
         for (at, &(_, place)) in order.iter().enumerate() {
-            let mut found = Found { score: 0, complete: false };
+            let mut found = Found::NOTHING;
             // Moves that come late are first searched less deep, and with the least window.
             let reduced = self.settings.reductions && at >= 4 && depth >= 3;
             let mut wanted = at == 0;
@@ -195,6 +196,7 @@ impl<P: Position> AlphaBeta<P> {
                 break;
             }
             all_complete &= found.complete;
+            reach = reach.max(found.reach);
             let score = sign * found.score;
             if score > best {
                 (best, best_complete) = (score, found.complete);
@@ -223,7 +225,7 @@ impl<P: Position> AlphaBeta<P> {
         }
         frame.order = order;
         if self.stopped.is_some() {
-            return Found { score: 0, complete: false };
+            return Found::NOTHING;
         }
         // Step 6. Remember.
         let complete = if best >= high { best_complete } else { all_complete };
@@ -244,13 +246,13 @@ impl<P: Position> AlphaBeta<P> {
             }
             _ => Bound::Exact,
         };
-        let found = Found { score: sign * best, complete };
+        let found = Found { score: sign * best, complete, reach };
         self.remember(key, ply, depth, found, best_place, bound);
         found
     }
 
     fn remember(&mut self, key: u128, ply: usize, depth: u32, found: Found, best: u32, bound: Bound) {
-        let reach = self.hard_depth.saturating_sub(ply as u32) as u8;
+        let reach = u8::try_from(found.reach).unwrap_or(u8::MAX);
         let depth = if found.complete { Entry::COMPLETE } else { depth as u8 };
         self.table.put(key, Entry { score: to_table(found.score, ply), best, depth, reach, bound });
     }
@@ -294,7 +296,7 @@ impl<P: Position> AlphaBeta<P> {
         self.position.make(&frame.joint);
         let found = self.visit(depth - 1, alpha, beta, ply + 1, limit);
         self.position.unmake();
-        found
+        Found { reach: found.reach + 1, ..found }
     }
 
     fn extend_line(&mut self, ply: usize, joint: &[u32]) {
@@ -303,6 +305,11 @@ impl<P: Position> AlphaBeta<P> {
         self.lines[ply].push(joint.to_vec());
         self.lines[ply].extend_from_slice(&rest);
         self.lines[ply + 1] = rest;
+    }
+
+    /// The match is over.
+    fn end(&mut self, ply: usize) -> Found {
+        Found { score: self.result(ply), complete: true, reach: 0 }
     }
 
     /// The score of a result.
@@ -319,7 +326,7 @@ impl<P: Position> AlphaBeta<P> {
 
     /// The score of a state by its estimate.
     fn judge(&mut self, ply: usize) -> Found {
-        Found { score: self.estimate(ply), complete: false }
+        Found { score: self.estimate(ply), complete: false, reach: 0 }
     }
 
     fn estimate(&mut self, ply: usize) -> i32 {

@@ -31,7 +31,7 @@ impl<P: Position> AlphaBeta<P> {
         let own = self.role.0 as usize;
         // Step 1. The scores.
         let mut scores: Vec<Vec<i32>> = Vec::new();
-        let mut complete = true;
+        let (mut complete, mut reach) = (true, 0);
         for &chosen in &legal[own] {
             let mut row = Vec::new();
             for_each_joint(legal, Some((own, chosen)), |joint| {
@@ -39,6 +39,7 @@ impl<P: Position> AlphaBeta<P> {
                 let found = self.visit(depth - 1, -INFINITE, INFINITE, ply + 1, limit);
                 self.position.unmake();
                 complete &= found.complete;
+                reach = reach.max(found.reach + 1);
                 row.push(found.score);
                 self.stopped.is_none()
             });
@@ -68,6 +69,6 @@ impl<P: Position> AlphaBeta<P> {
             mean.round() as i32
         });
         let means = means.collect();
-        Some((Found { score, complete }, equilibrium, means))
+        Some((Found { score, complete, reach }, equilibrium, means))
     }
 }

@@ -154,6 +154,13 @@ struct Frame {
 struct Found {
     score: i32,
     complete: bool,
+    /// How many joint moves ahead was looked for it, now or when what is remembered was found.
+    reach: u32,
+}
+
+impl Found {
+    /// What is said when the search was stopped.
+    const NOTHING: Found = Found { score: 0, complete: false, reach: 0 };
 }
 
 impl<P: Position> AlphaBeta<P> {
@@ -257,7 +264,7 @@ impl<P: Position> AlphaBeta<P> {
         let mut moves: Vec<(u32, i32, u64)> = legal[role.0 as usize].iter().map(|&chosen| (chosen, 0, 0)).collect();
         moves.shuffle(&mut self.random);
         answer.stop = StopReason::Depth;
-        let mut previous = Found { score: SCALE / 2, complete: false };
+        let mut previous = Found { score: SCALE / 2, ..Found::NOTHING };
         let (mut strategy, mut root_score): (Option<Vec<f64>>, Option<i32>) = (None, None);
         for depth in self.first_depth..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
             self.hard_depth = depth + SLACK + if self.settings.doubts { MAX_EXTENSION } else { 0 };
@@ -376,13 +383,13 @@ impl<P: Position> AlphaBeta<P> {
         answer: &mut Answer,
     ) -> Option<Found> {
         let own = self.role.0 as usize;
-        let mut best = Found { score: -INFINITE, complete: true };
+        let mut best = Found { score: -INFINITE, complete: true, reach: 0 };
         let mut all_complete = true;
         let mut low = alpha;
         for at in 0..moves.len() {
             let (chosen, _, visits) = moves[at];
             let before = self.nodes;
-            let mut found = Found { score: 0, complete: false };
+            let mut found = Found::NOTHING;
             if at > 0 && low > -INFINITE {
                 found = self.answer_to(legal, chosen, depth, low, low + 1, 0, limit);
             }
@@ -411,7 +418,7 @@ impl<P: Position> AlphaBeta<P> {
             }
         }
         let complete = if best.score >= SURE { best.complete } else { all_complete };
-        Some(Found { score: best.score, complete })
+        Some(Found { complete, ..best })
     }
 }
 

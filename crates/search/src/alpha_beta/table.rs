@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) best: u32,
     /// How deep was searched below; [`Entry::COMPLETE`] if to the end of every line.
     pub(super) depth: u8,
-    /// How many joint moves below were looked at, at most.
+    /// How many joint moves ahead was looked, also by those whose entries were used; `u8::MAX` if farther than can be told.
     pub(super) reach: u8,
     pub(super) bound: Bound,
 }

@@ -344,3 +344,128 @@ fn doubts_are_learned_and_change_no_result() {
     let answer = doubting.search(compiled.initial(), RoleId(0), &Limit::nodes(300));
     assert!(answer.depth >= 1 && answer.nodes <= 300, "{} nodes", answer.nodes);
 }
+
+/// A token on a path with a time limit: one role pushes it to the far end, the other holds it back, each by steps that are drawn for
+/// each place.
+fn race(length: usize, limit: usize, random: &mut Pcg64Mcg) -> String {
+    let mut rules = String::from(
+        "(role a) (role b) (init (step 0)) (init (turn a)) (init (at 0)) (other a b) (other b a)
+        (<= (legal ?r (go ?y)) (true (turn ?r)) (true (at ?x)) (way ?r ?x ?y))
+        (<= (legal ?r wait) (true (turn ?q)) (other ?q ?r))
+        (<= (next (at ?y)) (does ?r (go ?y)))
+        (<= (next (turn ?r)) (true (turn ?q)) (other ?q ?r))
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+        (<= terminal there)
+        (<= (goal a 100) there) (<= (goal a 0) (not there)) (<= (goal b 0) there) (<= (goal b 100) (not there))",
+    );
+    rules += &format!("(<= terminal (true (step {limit}))) (<= there (true (at {length})))");
+    (0..limit).for_each(|step| rules += &format!("(succ {step} {})", step + 1));
+    for place in 0..length {
+        for (role, steps) in [("a", [0, 1, 1, 2]), ("b", [-1, -1, 0, 1])] {
+            let mut ways: Vec<usize> = Vec::new();
+            for _ in 0..random.random_range(1..=3) {
+                let step: i32 = steps[random.random_range(0..steps.len())];
+                ways.push((place as i32 + step).clamp(0, length as i32) as usize);
+            }
+            ways.sort_unstable();
+            ways.dedup();
+            ways.iter().for_each(|to| rules += &format!("(way {role} {place} {to})"));
+        }
+    }
+    rules
+}
+
+/// With a time limit, one table is kept through searches of many states of several matches, some deep and some not: what is said to be
+/// proven is what looking at everything finds, however near the end.
+#[test]
+fn what_is_remembered_holds_near_the_end_of_time() {
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    let mut n_proven = [0, 0];
+    for _ in 0..40 {
+        let (length, limit) = (random.random_range(6..16), random.random_range(40..60));
+        let network = of_rules(race(length, limit, &mut random).as_bytes());
+        let mut player = of_network(network.clone());
+        assert!(!player.nature.counters.fluents.is_empty());
+        let mut machine = Scalar::new(scalar::Compiled::new(network));
+        let mut known = [FxHashMap::default(), FxHashMap::default()];
+        let mut states: Vec<Vec<u64>> = Vec::new();
+        for _ in 0..6 {
+            let initial = machine.compiled().initial().to_vec();
+            machine.jump(&initial);
+            while !machine.terminal() {
+                states.push(machine.bits().to_vec());
+                let pick = |moves: &Vec<u32>| moves[random.random_range(0..moves.len())];
+                let joint: Vec<u32> = legal_moves(&machine).iter().map(pick).collect();
+                machine.make(&joint);
+            }
+        }
+        for _ in 0..150 {
+            let state = &states[random.random_range(0..states.len())];
+            machine.jump(state);
+            let legal = legal_moves(&machine);
+            let Some(role) = (0..2).find(|&role| legal[role].len() > 1) else { continue };
+            player.settings.depth =
+                if random.random() { random.random_range(1..4) } else { random.random_range(8..40) };
+            let answer = player.search(state, RoleId(role as u32), &Limit::nodes(20_000));
+            let best = &answer.moves[role][0];
+            if best.proven {
+                let mut joint: Vec<u32> = legal.iter().map(|moves| moves[0]).collect();
+                joint[role] = best.chosen;
+                machine.make(&joint);
+                let expected = minimax(&mut machine, RoleId(role as u32), &mut known[role]);
+                assert_eq!((best.value * 100.0).round() as i64, expected, "{answer:?}");
+                n_proven[usize::from(expected == 100)] += 1;
+            }
+        }
+    }
+    assert!(n_proven.iter().all(|&n| n > 100), "{n_proven:?}");
+}
+
+/// A state whose value rests on a remembered one, which was found by looking far ahead, has been looked at as far: it is not believed
+/// where time ends before.
+#[test]
+fn what_rests_on_memory_reaches_as_far() {
+    const LENGTH: usize = 16;
+    const LIMIT: usize = 80;
+    let mut rules = String::from(
+        "(role a) (role b) (init (step 0)) (init (turn a)) (init (at 0))
+        (<= (legal a (go ?y)) (true (turn a)) (true (at ?x)) (way ?x ?y)) (<= (legal a give_up) (true (turn a)))
+        (<= (legal b wait) (true (turn a))) (<= (legal a wait) (true (turn b)))
+        (<= (legal b left) (true (turn b))) (<= (legal b right) (true (turn b)))
+        (<= (next (at ?y)) (does a (go ?y))) (<= (next (at ?x)) (true (at ?x)) (does a wait))
+        (<= (next (turn a)) (true (turn b))) (<= (next (turn b)) (true (turn a)))
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= (next lost) (does a give_up))
+        (<= terminal there) (<= terminal (true lost))
+        (<= (goal a 100) there) (<= (goal a 0) (not there)) (<= (goal b 0) there) (<= (goal b 100) (not there))",
+    );
+    rules += &format!("(<= terminal (true (step {LIMIT}))) (<= there (true (at {LENGTH})))");
+    (0..LIMIT).for_each(|step| rules += &format!("(succ {step} {})", step + 1));
+    (0..LENGTH).for_each(|place| rules += &format!("(way {place} {})", place + 1));
+    let network = of_rules(rules.as_bytes());
+    let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+    let n_words = machine.bits().len();
+    let state = |place: usize, step: usize| {
+        let holding = [format!("(at {place})"), format!("(step {step})"), "(turn a)".to_owned()];
+        let mut bits = vec![0u64; n_words];
+        for (number, &fluent) in network.fluents.iter().enumerate() {
+            bits[number / 64] |= u64::from(holding.contains(&network.name(fluent))) << (number % 64);
+        }
+        bits
+    };
+    let (near, far) = (state(2, 2), state(1, 2));
+    for step in 30..LIMIT {
+        let mut player = of_network(network.clone());
+        let mut search = |state: &[u64], depth: u32| {
+            player.settings.depth = depth;
+            player.search(state, RoleId(0), &Limit::nodes(1_000_000))
+        };
+        assert!(search(&near, 40).proven);
+        assert!(search(&far, 4).proven);
+        let late = state(1, step);
+        let answer = search(&late, 100);
+        machine.jump(&late);
+        let expected = minimax(&mut machine, RoleId(0), &mut FxHashMap::default());
+        assert!(answer.proven);
+        assert_eq!((answer.values[0] * 100.0).round() as i64, expected, "with {} moves left", LIMIT - step);
+    }
+}
