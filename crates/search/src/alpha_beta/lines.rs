@@ -8,23 +8,67 @@ use crate::player::{Limit, StopReason};
 use crate::position::Position;
 
 impl<P: Position> AlphaBeta<P> {
-    /// What a move of ours leads to, at the worst of what the others do at the same time.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn answer_to(
+    /// What the searching role's move at the root leads to: our team does its best at the same time, and the others their worst.
+    pub(super) fn first_move(
         &mut self,
         legal: &[Vec<u32>],
         chosen: u32,
         depth: u32,
         alpha: i32,
         beta: i32,
+        limit: &Limit,
+    ) -> Found {
+        let own = (self.role.0 as usize, chosen);
+        let mut best = Found { score: -INFINITE, complete: true, reach: 0 };
+        let (mut low, mut all_complete) = (alpha, true);
+        let mut line = Vec::new();
+        for given in self.team_moves(legal).iter().filter(|given| given.contains(&own)) {
+            let found = self.answer_to(legal, given, depth, low, beta, 0, limit);
+            if self.stopped.is_some() {
+                return Found::NOTHING;
+            }
+            all_complete &= found.complete;
+            best.reach = best.reach.max(found.reach);
+            if found.score > best.score {
+                (best.score, best.complete) = (found.score, found.complete);
+                line = std::mem::take(&mut self.lines[0]);
+            }
+            low = low.max(found.score);
+            if low >= beta {
+                break;
+            }
+        }
+        self.lines[0] = line;
+        best.complete = if best.score >= beta { best.complete } else { all_complete };
+        best
+    }
+
+    /// All that our team can do at the same time: a move for each of its roles.
+    pub(super) fn team_moves(&self, legal: &[Vec<u32>]) -> Vec<Vec<(usize, u32)>> {
+        let mut rows = vec![Vec::new()];
+        for role in (0..legal.len()).filter(|&role| self.allied[role]) {
+            let with = |row: &Vec<(usize, u32)>, chosen: u32| row.iter().copied().chain([(role, chosen)]).collect();
+            rows = rows.iter().flat_map(|row| legal[role].iter().map(move |&chosen| with(row, chosen))).collect();
+        }
+        rows
+    }
+
+    /// What the moves of our team lead to, at the worst of what the others do at the same time.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn answer_to(
+        &mut self,
+        legal: &[Vec<u32>],
+        given: &[(usize, u32)],
+        depth: u32,
+        alpha: i32,
+        beta: i32,
         ply: usize,
         limit: &Limit,
     ) -> Found {
-        let own = self.role.0 as usize;
         let mut best = Found { score: INFINITE, complete: true, reach: 0 };
         let mut high = beta;
         let mut line = Vec::new();
-        for_each_joint(legal, Some((own, chosen)), |joint| {
+        for_each_joint(legal, given, |joint| {
             self.position.make(joint);
             let found = self.visit(depth - 1, alpha, high, ply + 1, limit);
             self.position.unmake();
@@ -76,10 +120,11 @@ impl<P: Position> AlphaBeta<P> {
 
     fn expand(&mut self, frame: &mut Frame, depth: u32, alpha: i32, beta: i32, ply: usize, limit: &Limit) -> Found {
         // Step 1. Who has a choice.
-        let own = self.role.0 as usize;
         let n_roles = self.nature.range.len();
         frame.legal.resize(n_roles, Vec::new());
+        // How many roles have a choice, and how many joint moves they have: the others, and our team.
         let (mut others, mut product) = (0, 1usize);
+        let (mut allies, mut ours) = (0, 1usize);
         for (role, moves) in frame.legal.iter_mut().enumerate() {
             moves.clear();
             self.position.machine().legal_moves(RoleId(role as u32), moves);
@@ -87,12 +132,11 @@ impl<P: Position> AlphaBeta<P> {
             if moves.is_empty() {
                 return self.end(ply);
             }
-            if role != own && moves.len() > 1 {
-                others += 1;
-                product = product.saturating_mul(moves.len());
-            }
+            let (choosers, product) =
+                if self.allied[role] { (&mut allies, &mut ours) } else { (&mut others, &mut product) };
+            *choosers += usize::from(moves.len() > 1);
+            *product = product.saturating_mul(moves.len());
         }
-        let ours = frame.legal[own].len();
         if ours == 1 && others == 0 {
             frame.joint.clear();
             frame.joint.extend(frame.legal.iter().map(|moves| moves[0]));
@@ -140,7 +184,7 @@ impl<P: Position> AlphaBeta<P> {
         }
         // Step 4. The moves, in a promising order.
         if others > 0 && self.is_matrix(&frame.legal, ply) {
-            let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
+            let Some((found, _)) = self.matrix(&frame.legal, depth, ply, limit) else {
                 return Found::NOTHING;
             };
             self.remember(key, ply, depth, found, u32::MAX, Bound::Exact);
@@ -150,8 +194,8 @@ impl<P: Position> AlphaBeta<P> {
         let maximize = ours > 1;
         let n = if maximize { ours } else { product };
         let first = entry.map_or(u32::MAX, |entry| entry.best);
-        let chooser = (0..n_roles).find(|&role| frame.legal[role].len() > 1 && (role == own) == maximize);
-        let simple = maximize || others == 1;
+        let chooser = (0..n_roles).find(|&role| frame.legal[role].len() > 1 && self.allied[role] == maximize);
+        let simple = self.settings.ordering && if maximize { allies == 1 } else { others == 1 };
         frame.order.clear();
         for place in 0..n as u32 {
             let mut rank = 0;
@@ -270,28 +314,30 @@ impl<P: Position> AlphaBeta<P> {
         ply: usize,
         limit: &Limit,
     ) -> Found {
-        let own = self.role.0 as usize;
         let (alpha, beta) = if maximize { window } else { (-window.1, -window.0) };
         frame.joint.clear();
-        if maximize && others > 0 {
-            let chosen = frame.legal[own][place as usize];
-            let found = self.answer_to(&frame.legal, chosen, depth, alpha, beta, ply, limit);
-            // The reply is part of the line that was found.
-            let line = std::mem::take(&mut self.lines[ply]);
-            if let Some((joint, rest)) = line.split_first() {
-                frame.joint.extend_from_slice(joint);
-                self.lines[ply + 1] = rest.to_vec();
-            }
-            return found;
-        }
         let mut rest = place as usize;
         for (role, moves) in frame.legal.iter().enumerate() {
-            if maximize == (role == own) && moves.len() > 1 {
+            if maximize == self.allied[role] && moves.len() > 1 {
                 frame.joint.push(moves[rest % moves.len()]);
                 rest /= moves.len();
             } else {
                 frame.joint.push(moves[0]);
             }
+        }
+        if maximize && others > 0 {
+            let allied = frame.joint.iter().copied().enumerate().filter(|&(role, _)| self.allied[role]);
+            let given: Vec<(usize, u32)> = allied.collect();
+            frame.joint.clear();
+            // The reply is part of the line that is found; the best line so far is kept.
+            let best = std::mem::take(&mut self.lines[ply]);
+            let found = self.answer_to(&frame.legal, &given, depth, alpha, beta, ply, limit);
+            let line = std::mem::replace(&mut self.lines[ply], best);
+            if let Some((joint, rest)) = line.split_first() {
+                frame.joint.extend_from_slice(joint);
+                self.lines[ply + 1] = rest.to_vec();
+            }
+            return found;
         }
         self.position.make(&frame.joint);
         let found = self.visit(depth - 1, alpha, beta, ply + 1, limit);
@@ -394,14 +440,12 @@ fn from_table(score: i32, ply: usize) -> i32 {
     }
 }
 
-/// Calls `visit` with every way to choose one move of each list, one role's move given, until it says `false`.
-pub(super) fn for_each_joint(legal: &[Vec<u32>], given: Option<(usize, u32)>, mut visit: impl FnMut(&[u32]) -> bool) {
+/// Calls `visit` with every way to choose one move of each list, the moves of some roles given, until it says `false`.
+pub(super) fn for_each_joint(legal: &[Vec<u32>], given: &[(usize, u32)], mut visit: impl FnMut(&[u32]) -> bool) {
     let mut places = vec![0; legal.len()];
     let mut joint: Vec<u32> = legal.iter().map(|moves| moves[0]).collect();
-    let fixed = |role: usize| given.is_some_and(|(of, _)| of == role);
-    if let Some((role, chosen)) = given {
-        joint[role] = chosen;
-    }
+    let fixed = |role: usize| given.iter().any(|&(of, _)| of == role);
+    given.iter().for_each(|&(role, chosen)| joint[role] = chosen);
     loop {
         if !visit(&joint) {
             return;
