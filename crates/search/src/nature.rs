@@ -14,6 +14,8 @@ pub struct Nature {
     pub range: Vec<(f32, f32)>,
     /// Whether the results of all roles added up to the same in all of the random matches.
     pub constant_sum: bool,
+    /// For each role, the first role of its team: those that get the same under the same conditions, as the rules say.
+    pub teams: Vec<u32>,
     /// Whether at most one role had a choice in all states of the random matches.
     pub turn_taking: bool,
     /// What only counts moves.
@@ -25,10 +27,9 @@ impl Nature {
     pub fn new(compiled: &Arc<Compiled>, seed: u64) -> Nature {
         let mut lanes = Lanes::new(compiled.clone());
         let network = lanes.network();
-        let range = ranges(network);
-        let counters = Counters::find(network);
+        let (range, teams, counters) = (ranges(network), teams(network), Counters::find(network));
         let (constant_sum, turn_taking) = sample(&mut lanes, &mut Random::new(seed));
-        Nature { range, constant_sum, turn_taking, counters }
+        Nature { range, constant_sum, teams, turn_taking, counters }
     }
 }
 
@@ -41,6 +42,18 @@ pub(crate) fn ranges(network: &Network) -> Vec<(f32, f32)> {
         if range.0 <= range.1 { range } else { (0.0, 1.0) }
     };
     (0..network.roles.len() as u32).map(range).collect()
+}
+
+/// For each role, the first role whose goals are the same gates: in every state, reachable or not, both have the same result.
+fn teams(network: &Network) -> Vec<u32> {
+    let goals = |role: u32| {
+        let own = network.goals.iter().filter(|goal| goal.0 == role);
+        let mut own: Vec<(i64, Wire)> = own.map(|&(_, value, wire)| (value, wire)).collect();
+        own.sort_unstable_by_key(|&(value, wire)| (value, wire.gate(), wire.is_inverted()));
+        own
+    };
+    let of_role = |role: u32| (0..role).find(|&other| goals(other) == goals(role)).unwrap_or(role);
+    (0..network.roles.len() as u32).map(of_role).collect()
 }
 
 /// Plays a match in each lane. Whether results have a constant sum, and whether turns are taken.
@@ -263,6 +276,24 @@ mod tests {
         assert_eq!(kind("prisoners-dilemma"), (false, false));
         assert!(!kind("tron").1);
         assert_eq!(kind("breakthrough"), (true, true));
+    }
+
+    /// Those who get the same under the same conditions are a team.
+    #[test]
+    fn teams_are_found() {
+        let rules =
+            b"(role a) (role b) (role c) (init (at 0)) (<= (legal ?r left) (role ?r)) (<= (legal ?r right) (role ?r))
+            (<= (next won) (does a left) (does c left)) (<= (next over) (does b left)) (<= (next over) (does b right))
+            (<= terminal (true over)) (<= (goal a 100) (true won)) (<= (goal a 0) (not (true won)))
+            (<= (goal b 0) (true won)) (<= (goal b 100) (not (true won)))
+            (<= (goal c 100) (true won)) (<= (goal c 0) (not (true won)))";
+        let allied = Nature::new(&Compiled::new(crate::testing::of_rules(rules)), 1);
+        assert_eq!(allied.teams, [0, 1, 0]);
+        // A ghost that catches nobody has nothing.
+        assert_eq!(nature("pacman").0.teams, [0, 1, 2]);
+        assert_eq!(nature("tic-tac-toe").0.teams, [0, 1]);
+        assert_eq!(nature("three-player-tic-tac-toe").0.teams, [0, 1, 2]);
+        assert_eq!(nature("prisoners-dilemma").0.teams, [0, 1]);
     }
 
     /// Turns go round; steps count, and only the last is looked at.

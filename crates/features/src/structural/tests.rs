@@ -95,7 +95,12 @@ fn othello_has_three_counts_and_six_heuristics() {
         // A third of the cells of a role, and all.
         assert_eq!(heuristics[0].estimate(n_cells, 0.0, 100.0), 99.0);
         assert_eq!(heuristics[1].estimate(n_cells, 0.0, 100.0), 1.0);
-        assert_eq!(heuristics[0].estimate(n_cells / 2, 0.0, 100.0), 50.0);
+        assert_eq!([0, 1].map(|number| heuristics[number].estimate(n_cells / 2, 0.0, 100.0)), [50.0, 50.0]);
+        assert_eq!([0, 1].map(|number| heuristics[number].estimate(0, 0.0, 100.0)), [1.0, 99.0]);
+        // Whatever is counted, estimates stay a point inside of the results.
+        for (heuristic, value) in heuristics.iter().flat_map(|one| (-2..n_cells + 9).map(move |value| (one, value))) {
+            assert!((21.0..=79.0).contains(&heuristic.estimate(value, 20.0, 80.0)));
+        }
     }
 }
 

@@ -127,15 +127,14 @@ impl<P: Position> AlphaBeta<P> {
     /// What is estimated one move ahead. Nothing at the end, without a choice, and where there are too many joint moves.
     fn one_ahead(&mut self) -> Option<i32> {
         let legal = legal_moves(self.position.machine());
-        let own = self.role.0 as usize;
         let n_joint = legal.iter().fold(1usize, |product, moves| product.saturating_mul(moves.len()));
         if self.position.machine().terminal() || !(2..=WIDEST).contains(&n_joint) {
             return None;
         }
         let mut best = i32::MIN;
-        for &chosen in &legal[own] {
+        for given in self.team_moves(&legal) {
             let mut worst = i32::MAX;
-            for_each_joint(&legal, Some((own, chosen)), |joint| {
+            for_each_joint(&legal, &given, |joint| {
                 self.position.make(joint);
                 self.nodes += 1;
                 worst = worst.min(self.fresh_estimate());

@@ -8,33 +8,77 @@ use crate::player::{Limit, StopReason};
 use crate::position::Position;
 
 impl<P: Position> AlphaBeta<P> {
-    /// What a move of ours leads to, at the worst of what the others do at the same time.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn answer_to(
+    /// What the searching role's move at the root leads to: our team does its best at the same time, and the others their worst.
+    pub(super) fn first_move(
         &mut self,
         legal: &[Vec<u32>],
         chosen: u32,
         depth: u32,
         alpha: i32,
         beta: i32,
+        limit: &Limit,
+    ) -> Found {
+        let own = (self.role.0 as usize, chosen);
+        let mut best = Found { score: -INFINITE, complete: true, reach: 0 };
+        let (mut low, mut all_complete) = (alpha, true);
+        let mut line = Vec::new();
+        for given in self.team_moves(legal).iter().filter(|given| given.contains(&own)) {
+            let found = self.answer_to(legal, given, depth, low, beta, 0, limit);
+            if self.stopped.is_some() {
+                return Found::NOTHING;
+            }
+            all_complete &= found.complete;
+            best.reach = best.reach.max(found.reach);
+            if found.score > best.score {
+                (best.score, best.complete) = (found.score, found.complete);
+                line = std::mem::take(&mut self.lines[0]);
+            }
+            low = low.max(found.score);
+            if low >= beta {
+                break;
+            }
+        }
+        self.lines[0] = line;
+        best.complete = if best.score >= beta { best.complete } else { all_complete };
+        best
+    }
+
+    /// All that our team can do at the same time: a move for each of its roles.
+    pub(super) fn team_moves(&self, legal: &[Vec<u32>]) -> Vec<Vec<(usize, u32)>> {
+        let mut rows = vec![Vec::new()];
+        for role in (0..legal.len()).filter(|&role| self.allied[role]) {
+            let with = |row: &Vec<(usize, u32)>, chosen: u32| row.iter().copied().chain([(role, chosen)]).collect();
+            rows = rows.iter().flat_map(|row| legal[role].iter().map(move |&chosen| with(row, chosen))).collect();
+        }
+        rows
+    }
+
+    /// What the moves of our team lead to, at the worst of what the others do at the same time.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn answer_to(
+        &mut self,
+        legal: &[Vec<u32>],
+        given: &[(usize, u32)],
+        depth: u32,
+        alpha: i32,
+        beta: i32,
         ply: usize,
         limit: &Limit,
     ) -> Found {
-        let own = self.role.0 as usize;
-        let mut best = Found { score: INFINITE, complete: true };
+        let mut best = Found { score: INFINITE, complete: true, reach: 0 };
         let mut high = beta;
         let mut line = Vec::new();
-        for_each_joint(legal, Some((own, chosen)), |joint| {
+        for_each_joint(legal, given, |joint| {
             self.position.make(joint);
             let found = self.visit(depth - 1, alpha, high, ply + 1, limit);
             self.position.unmake();
             if self.stopped.is_some() {
                 return false;
             }
+            best.reach = best.reach.max(found.reach + 1);
             if found.score < best.score {
-                let complete = best.complete;
-                best = found;
-                best.complete &= complete;
+                best.score = found.score;
+                best.complete &= found.complete;
                 high = high.min(found.score);
                 line.clear();
                 line.push(joint.to_vec());
@@ -62,10 +106,10 @@ impl<P: Position> AlphaBeta<P> {
             self.stopped = Some(StopReason::Stopped);
         }
         if self.stopped.is_some() {
-            return Found { score: 0, complete: false };
+            return Found::NOTHING;
         }
         if self.position.machine().terminal() {
-            return Found { score: self.result(ply), complete: true };
+            return self.end(ply);
         }
         self.estimates[ply] = None;
         let mut frame = std::mem::take(&mut self.frames[ply]);
@@ -76,23 +120,23 @@ impl<P: Position> AlphaBeta<P> {
 
     fn expand(&mut self, frame: &mut Frame, depth: u32, alpha: i32, beta: i32, ply: usize, limit: &Limit) -> Found {
         // Step 1. Who has a choice.
-        let own = self.role.0 as usize;
         let n_roles = self.nature.range.len();
         frame.legal.resize(n_roles, Vec::new());
+        // How many roles have a choice, and how many joint moves they have: the others, and our team.
         let (mut others, mut product) = (0, 1usize);
+        let (mut allies, mut ours) = (0, 1usize);
         for (role, moves) in frame.legal.iter_mut().enumerate() {
             moves.clear();
             self.position.machine().legal_moves(RoleId(role as u32), moves);
             moves.sort_unstable();
             if moves.is_empty() {
-                return Found { score: self.result(ply), complete: true };
+                return self.end(ply);
             }
-            if role != own && moves.len() > 1 {
-                others += 1;
-                product = product.saturating_mul(moves.len());
-            }
+            let (choosers, product) =
+                if self.allied[role] { (&mut allies, &mut ours) } else { (&mut others, &mut product) };
+            *choosers += usize::from(moves.len() > 1);
+            *product = product.saturating_mul(moves.len());
         }
-        let ours = frame.legal[own].len();
         if ours == 1 && others == 0 {
             frame.joint.clear();
             frame.joint.extend(frame.legal.iter().map(|moves| moves[0]));
@@ -104,10 +148,13 @@ impl<P: Position> AlphaBeta<P> {
             let found = self.visit(depth, alpha, beta, ply + 1, limit);
             self.position.unmake();
             self.extend_line(ply, &frame.joint);
-            return found;
+            return Found { reach: found.reach + 1, ..found };
         }
         // Step 2. The end of the line.
         let mut depth = depth;
+        if ply as u32 >= self.hard_depth {
+            return self.judge(ply);
+        }
         if depth == 0 {
             if !self.is_doubted(ply) {
                 return self.judge(ply);
@@ -120,10 +167,8 @@ impl<P: Position> AlphaBeta<P> {
         }
         // Step 3. What is remembered.
         let key = self.key();
-        let entry = self
-            .table
-            .get(key)
-            .filter(|entry| !self.without_counters || ply as u32 + u32::from(entry.reach) <= self.clean);
+        let is_blind = |entry: &Entry| entry.reach < u8::MAX && ply as u32 + u32::from(entry.reach) <= self.clean;
+        let entry = self.table.get(key).filter(|entry| !self.without_counters || is_blind(entry));
         if let Some(entry) = &entry
             && u32::from(entry.depth) >= depth
         {
@@ -134,13 +179,13 @@ impl<P: Position> AlphaBeta<P> {
                 Bound::Upper => score <= alpha,
             };
             if usable {
-                return Found { score, complete: entry.depth == Entry::COMPLETE };
+                return Found { score, complete: entry.depth == Entry::COMPLETE, reach: entry.reach.into() };
             }
         }
         // Step 4. The moves, in a promising order.
         if others > 0 && self.is_matrix(&frame.legal, ply) {
-            let Some((found, ..)) = self.matrix(&frame.legal, depth, ply, limit) else {
-                return Found { score: 0, complete: false };
+            let Some((found, _)) = self.matrix(&frame.legal, depth, ply, limit) else {
+                return Found::NOTHING;
             };
             self.remember(key, ply, depth, found, u32::MAX, Bound::Exact);
             return found;
@@ -149,8 +194,8 @@ impl<P: Position> AlphaBeta<P> {
         let maximize = ours > 1;
         let n = if maximize { ours } else { product };
         let first = entry.map_or(u32::MAX, |entry| entry.best);
-        let chooser = (0..n_roles).find(|&role| frame.legal[role].len() > 1 && (role == own) == maximize);
-        let simple = maximize || others == 1;
+        let chooser = (0..n_roles).find(|&role| frame.legal[role].len() > 1 && self.allied[role] == maximize);
+        let simple = self.settings.ordering && if maximize { allies == 1 } else { others == 1 };
         frame.order.clear();
         for place in 0..n as u32 {
             let mut rank = 0;
@@ -173,10 +218,10 @@ impl<P: Position> AlphaBeta<P> {
         // From here on, scores are the chooser's: to be maximised.
         let (mut low, high) = if maximize { (alpha, beta) } else { (-beta, -alpha) };
         let (from, mut best, mut best_place) = (low, -INFINITE, u32::MAX);
-        let (mut all_complete, mut best_complete) = (true, true);
+        let (mut all_complete, mut best_complete, mut reach) = (true, true, 0);
         let order = std::mem::take(&mut frame.order);
         for (at, &(_, place)) in order.iter().enumerate() {
-            let mut found = Found { score: 0, complete: false };
+            let mut found = Found::NOTHING;
             // Moves that come late are first searched less deep, and with the least window.
             let reduced = self.settings.reductions && at >= 4 && depth >= 3;
             let mut wanted = at == 0;
@@ -195,6 +240,7 @@ impl<P: Position> AlphaBeta<P> {
                 break;
             }
             all_complete &= found.complete;
+            reach = reach.max(found.reach);
             let score = sign * found.score;
             if score > best {
                 (best, best_complete) = (score, found.complete);
@@ -223,7 +269,7 @@ impl<P: Position> AlphaBeta<P> {
         }
         frame.order = order;
         if self.stopped.is_some() {
-            return Found { score: 0, complete: false };
+            return Found::NOTHING;
         }
         // Step 6. Remember.
         let complete = if best >= high { best_complete } else { all_complete };
@@ -244,13 +290,13 @@ impl<P: Position> AlphaBeta<P> {
             }
             _ => Bound::Exact,
         };
-        let found = Found { score: sign * best, complete };
+        let found = Found { score: sign * best, complete, reach };
         self.remember(key, ply, depth, found, best_place, bound);
         found
     }
 
     fn remember(&mut self, key: u128, ply: usize, depth: u32, found: Found, best: u32, bound: Bound) {
-        let reach = self.hard_depth.saturating_sub(ply as u32) as u8;
+        let reach = u8::try_from(found.reach).unwrap_or(u8::MAX);
         let depth = if found.complete { Entry::COMPLETE } else { depth as u8 };
         self.table.put(key, Entry { score: to_table(found.score, ply), best, depth, reach, bound });
     }
@@ -268,33 +314,35 @@ impl<P: Position> AlphaBeta<P> {
         ply: usize,
         limit: &Limit,
     ) -> Found {
-        let own = self.role.0 as usize;
         let (alpha, beta) = if maximize { window } else { (-window.1, -window.0) };
         frame.joint.clear();
-        if maximize && others > 0 {
-            let chosen = frame.legal[own][place as usize];
-            let found = self.answer_to(&frame.legal, chosen, depth, alpha, beta, ply, limit);
-            // The reply is part of the line that was found.
-            let line = std::mem::take(&mut self.lines[ply]);
-            if let Some((joint, rest)) = line.split_first() {
-                frame.joint.extend_from_slice(joint);
-                self.lines[ply + 1] = rest.to_vec();
-            }
-            return found;
-        }
         let mut rest = place as usize;
         for (role, moves) in frame.legal.iter().enumerate() {
-            if maximize == (role == own) && moves.len() > 1 {
+            if maximize == self.allied[role] && moves.len() > 1 {
                 frame.joint.push(moves[rest % moves.len()]);
                 rest /= moves.len();
             } else {
                 frame.joint.push(moves[0]);
             }
         }
+        if maximize && others > 0 {
+            let allied = frame.joint.iter().copied().enumerate().filter(|&(role, _)| self.allied[role]);
+            let given: Vec<(usize, u32)> = allied.collect();
+            frame.joint.clear();
+            // The reply is part of the line that is found; the best line so far is kept.
+            let best = std::mem::take(&mut self.lines[ply]);
+            let found = self.answer_to(&frame.legal, &given, depth, alpha, beta, ply, limit);
+            let line = std::mem::replace(&mut self.lines[ply], best);
+            if let Some((joint, rest)) = line.split_first() {
+                frame.joint.extend_from_slice(joint);
+                self.lines[ply + 1] = rest.to_vec();
+            }
+            return found;
+        }
         self.position.make(&frame.joint);
         let found = self.visit(depth - 1, alpha, beta, ply + 1, limit);
         self.position.unmake();
-        found
+        Found { reach: found.reach + 1, ..found }
     }
 
     fn extend_line(&mut self, ply: usize, joint: &[u32]) {
@@ -303,6 +351,11 @@ impl<P: Position> AlphaBeta<P> {
         self.lines[ply].push(joint.to_vec());
         self.lines[ply].extend_from_slice(&rest);
         self.lines[ply + 1] = rest;
+    }
+
+    /// The match is over.
+    fn end(&mut self, ply: usize) -> Found {
+        Found { score: self.result(ply), complete: true, reach: 0 }
     }
 
     /// The score of a result.
@@ -319,7 +372,7 @@ impl<P: Position> AlphaBeta<P> {
 
     /// The score of a state by its estimate.
     fn judge(&mut self, ply: usize) -> Found {
-        Found { score: self.estimate(ply), complete: false }
+        Found { score: self.estimate(ply), complete: false, reach: 0 }
     }
 
     fn estimate(&mut self, ply: usize) -> i32 {
@@ -387,14 +440,12 @@ fn from_table(score: i32, ply: usize) -> i32 {
     }
 }
 
-/// Calls `visit` with every way to choose one move of each list, one role's move given, until it says `false`.
-pub(super) fn for_each_joint(legal: &[Vec<u32>], given: Option<(usize, u32)>, mut visit: impl FnMut(&[u32]) -> bool) {
+/// Calls `visit` with every way to choose one move of each list, the moves of some roles given, until it says `false`.
+pub(super) fn for_each_joint(legal: &[Vec<u32>], given: &[(usize, u32)], mut visit: impl FnMut(&[u32]) -> bool) {
     let mut places = vec![0; legal.len()];
     let mut joint: Vec<u32> = legal.iter().map(|moves| moves[0]).collect();
-    let fixed = |role: usize| given.is_some_and(|(of, _)| of == role);
-    if let Some((role, chosen)) = given {
-        joint[role] = chosen;
-    }
+    let fixed = |role: usize| given.iter().any(|&(of, _)| of == role);
+    given.iter().for_each(|&(role, chosen)| joint[role] = chosen);
     loop {
         if !visit(&joint) {
             return;

@@ -22,6 +22,8 @@ struct Search<'a, P> {
     order: Vec<usize>,
     hard_depth: u32,
     nodes: u64,
+    judged: u64,
+    opened: u64,
     stopped: Option<StopReason>,
 }
 
@@ -44,7 +46,8 @@ pub(super) fn search<P: Position>(
     let own = role.0 as usize;
     let mut order: Vec<usize> = (0..legal.len()).collect();
     order.sort_by_key(|&of| of != own);
-    let mut search = Search { position, nature, limit, order, hard_depth: 0, nodes: 0, stopped: None };
+    let mut search =
+        Search { position, nature, limit, order, hard_depth: 0, nodes: 0, judged: 0, opened: 0, stopped: None };
     let mut moves: Vec<MoveReport> =
         legal[own].iter().map(|&chosen| MoveReport { chosen, visits: 0, value: 0.0, proven: false }).collect();
     moves.shuffle(random);
@@ -84,7 +87,7 @@ pub(super) fn search<P: Position>(
         }
     }
     answer.stop = search.stopped.unwrap_or(answer.stop);
-    answer.nodes = search.nodes;
+    (answer.nodes, answer.judged, answer.opened) = (search.nodes, search.judged, search.opened);
     answer.joint[own] = moves[0].chosen;
     answer.moves = vec![Vec::new(); legal.len()];
     answer.moves[own] = moves;
@@ -104,10 +107,12 @@ impl<P: Position> Search<'_, P> {
         let forced = legal.iter().all(|moves| moves.len() == 1);
         let over = terminal || legal.iter().any(Vec::is_empty);
         if over || self.stopped.is_some() || ply >= self.hard_depth || depth == 0 && !forced {
+            self.judged += u64::from(!terminal);
             let roles = 0..legal.len() as u32;
             let values = roles.map(|role| worth(self.position, RoleId(role))).collect();
             return Found { values, complete: over, line: Vec::new() };
         }
+        self.opened += 1;
         let mut joint = vec![None; legal.len()];
         self.choose(&legal, &mut joint, if forced { depth + 1 } else { depth }, ply)
     }

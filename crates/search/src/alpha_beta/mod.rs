@@ -2,10 +2,12 @@
 //! transposition table, killer moves and the history heuristic (Schaeffer 1989), aspiration windows.
 //!
 //! There is one measure for all: what the searching role gets. It maximises it; all others are taken to minimise it
-//! (*paranoid*, Sturtevant and Korf 2000), which for two roles with opposite interests is minimax. Where interests are not
+//! (*paranoid*, Sturtevant and Korf 2000), which for two roles with opposite interests is minimax; but those who always get what it
+//! gets ([`crate::Nature::teams`]) maximise with it (Kuhlmann 2010). Where interests are not
 //! opposite, [`Opponents::MaxN`] lets each role maximise its own result instead (Luckhardt and Irani 1986), at the price of
 //! hardly any pruning. Where several roles move at once, either the others are taken to see our move, and what is found is what
-//! we can be sure of without playing by chance; or the matrix of all joint moves is solved exactly ([`Simultaneous`]).
+//! we can be sure of without playing by chance; or the matrix of all joint moves is solved exactly, or the others are taken to move by
+//! chance ([`Simultaneous`]).
 //!
 //! Exact results and estimates are kept apart: the best and the worst result that the rules know count beyond any estimate, a
 //! win the more the sooner it comes and a loss the later; and a line that was searched to its end is marked as such, so that it
@@ -43,7 +45,7 @@ use table::Table;
 pub enum Opponents {
     /// As it fits the game: `MaxN` for two roles whose results do not have a constant sum, else `Paranoid`.
     Fitting,
-    /// That we get little.
+    /// That we get little, but for our team.
     Paranoid,
     /// That they get much.
     MaxN,
@@ -59,6 +61,9 @@ pub enum Simultaneous {
     Matrix(usize),
     /// The same for the first move of each line alone; below, the others see our moves.
     Root(usize),
+    /// Where there are at most so many joint moves, our team makes the one that is best in the mean if the others choose by chance, all
+    /// their joint moves alike (Kuhlmann 2010). Elsewhere, as if the others saw our move. What is called proven then rests on that.
+    Uniform(usize),
 }
 
 /// What can be chosen.
@@ -66,7 +71,7 @@ pub enum Simultaneous {
 pub struct Settings {
     /// The greatest depth.
     pub depth: u32,
-    /// Bytes of the transposition table.
+    /// Bytes of the transposition table; without any there is none.
     pub bytes: usize,
     /// What the other roles are taken to want.
     pub opponents: Opponents,
@@ -77,6 +82,8 @@ pub struct Settings {
     pub doubts: bool,
     /// Whether moves that look bad are searched less deep at first.
     pub reductions: bool,
+    /// Whether moves that were good elsewhere are searched first: killer moves and the history heuristic.
+    pub ordering: bool,
 }
 
 impl Default for Settings {
@@ -88,6 +95,7 @@ impl Default for Settings {
             simultaneous: Simultaneous::Root(64),
             doubts: false,
             reductions: false,
+            ordering: true,
         }
     }
 }
@@ -116,6 +124,8 @@ pub struct AlphaBeta<P> {
     random: Pcg64Mcg,
     /// The role that searches.
     role: RoleId,
+    /// Which roles are of its team.
+    allied: Vec<bool>,
     /// For each move, how often it was best, deep lines counting more.
     history: Vec<u32>,
     killers: Vec<[u32; 2]>,
@@ -154,6 +164,13 @@ struct Frame {
 struct Found {
     score: i32,
     complete: bool,
+    /// How many joint moves ahead was looked for it, now or when what is remembered was found.
+    reach: u32,
+}
+
+impl Found {
+    /// What is said when the search was stopped.
+    const NOTHING: Found = Found { score: 0, complete: false, reach: 0 };
 }
 
 impl<P: Position> AlphaBeta<P> {
@@ -166,6 +183,7 @@ impl<P: Position> AlphaBeta<P> {
             settings,
             random: Pcg64Mcg::seed_from_u64(seed),
             role: RoleId(0),
+            allied: Vec::new(),
             history: vec![0; n_moves],
             killers: vec![[u32::MAX; 2]; MAX_PLY + 2],
             frames: (0..MAX_PLY + 2).map(|_| Frame::default()).collect(),
@@ -257,22 +275,22 @@ impl<P: Position> AlphaBeta<P> {
         let mut moves: Vec<(u32, i32, u64)> = legal[role.0 as usize].iter().map(|&chosen| (chosen, 0, 0)).collect();
         moves.shuffle(&mut self.random);
         answer.stop = StopReason::Depth;
-        let mut previous = Found { score: SCALE / 2, complete: false };
-        let (mut strategy, mut root_score): (Option<Vec<f64>>, Option<i32>) = (None, None);
+        let mut previous = Found { score: SCALE / 2, ..Found::NOTHING };
+        let (mut strategy, mut root_score): (Option<Vec<(u32, f64)>>, Option<i32>) = (None, None);
         for depth in self.first_depth..=self.settings.depth.min(MAX_PLY as u32 - SLACK - MAX_EXTENSION - 2) {
             self.hard_depth = depth + SLACK + if self.settings.doubts { MAX_EXTENSION } else { 0 };
             self.without_counters = self.hard_depth <= self.clean;
             let found = if self.is_matrix(&legal, 0) {
                 let found = self.matrix(&legal, depth, 0, limit);
-                found.map(|(found, equilibrium, scores)| {
+                found.map(|(found, rows)| {
                     for (chosen, score, visits) in &mut moves {
-                        let place = legal[role.0 as usize].iter().position(|other| other == chosen);
-                        *score = scores[place.expect("it is a legal move")];
+                        let own = rows.iter().filter(|row| row.own(role) == *chosen);
+                        *score = own.map(|row| row.mean).max().expect("it is a legal move");
                         *visits += 1;
                     }
                     moves.sort_by_key(|&(_, score, _)| std::cmp::Reverse(score));
                     root_score = Some(found.score);
-                    strategy = Some(equilibrium.rows);
+                    strategy = Some(rows.iter().map(|row| (row.own(role), row.part)).collect());
                     found
                 })
             } else {
@@ -293,11 +311,11 @@ impl<P: Position> AlphaBeta<P> {
         if let Some(strategy) = &strategy {
             // A move is drawn as the strategy says; it comes first.
             let mut left: f64 = self.random.random();
-            let drawn = strategy.iter().position(|part| {
+            let drawn = strategy.iter().position(|(_, part)| {
                 left -= part;
                 left < 0.0
             });
-            let chosen = legal[role.0 as usize][drawn.unwrap_or(0)];
+            let chosen = strategy[drawn.unwrap_or(0)].0;
             let place = moves.iter().position(|entry| entry.0 == chosen).expect("it is a legal move");
             moves[..=place].rotate_right(1);
         }
@@ -327,6 +345,8 @@ impl<P: Position> AlphaBeta<P> {
 
     fn prepare(&mut self, state: &[u64], role: RoleId) {
         self.role = role;
+        let team = &self.nature.teams;
+        self.allied = team.iter().map(|&of| of == team[role.0 as usize]).collect();
         self.table.grow_older();
         self.history.iter_mut().for_each(|count| *count /= 8);
         self.killers.fill([u32::MAX; 2]);
@@ -376,18 +396,18 @@ impl<P: Position> AlphaBeta<P> {
         answer: &mut Answer,
     ) -> Option<Found> {
         let own = self.role.0 as usize;
-        let mut best = Found { score: -INFINITE, complete: true };
+        let mut best = Found { score: -INFINITE, complete: true, reach: 0 };
         let mut all_complete = true;
         let mut low = alpha;
         for at in 0..moves.len() {
             let (chosen, _, visits) = moves[at];
             let before = self.nodes;
-            let mut found = Found { score: 0, complete: false };
+            let mut found = Found::NOTHING;
             if at > 0 && low > -INFINITE {
-                found = self.answer_to(legal, chosen, depth, low, low + 1, 0, limit);
+                found = self.first_move(legal, chosen, depth, low, low + 1, limit);
             }
             if self.stopped.is_none() && (at == 0 || low == -INFINITE || found.score > low && beta > low + 1) {
-                found = self.answer_to(legal, chosen, depth, low, beta, 0, limit);
+                found = self.first_move(legal, chosen, depth, low, beta, limit);
             }
             if self.stopped.is_some() {
                 return None;
@@ -411,7 +431,7 @@ impl<P: Position> AlphaBeta<P> {
             }
         }
         let complete = if best.score >= SURE { best.complete } else { all_complete };
-        Some(Found { score: best.score, complete })
+        Some(Found { complete, ..best })
     }
 }
 
@@ -432,5 +452,7 @@ impl<P: Position> Player for AlphaBeta<P> {
     }
 }
 
+#[cfg(test)]
+mod compared;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) best: u32,
     /// How deep was searched below; [`Entry::COMPLETE`] if to the end of every line.
     pub(super) depth: u8,
-    /// How many joint moves below were looked at, at most.
+    /// How many joint moves ahead was looked, also by those whose entries were used; `u8::MAX` if farther than can be told.
     pub(super) reach: u8,
     pub(super) bound: Bound,
 }
@@ -79,10 +79,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of about so many bytes.
+    /// A table of about so many bytes; without any it keeps nothing.
     pub(super) fn new(bytes: usize) -> Table {
-        let n = (bytes / size_of::<[Slot; 2]>()).max(2);
-        let n = if n.is_power_of_two() { n } else { n.next_power_of_two() / 2 };
+        let n = (bytes / size_of::<[Slot; 2]>()).max(usize::from(bytes > 0));
+        let n = if n == 0 || n.is_power_of_two() { n } else { n.next_power_of_two() / 2 };
         Table { slots: (0..n).map(|_| Default::default()).collect(), age: 1 }
     }
 
@@ -95,18 +95,19 @@ impl Table {
         self.slots.iter().flatten().for_each(|slot| slot.put(0, 0));
     }
 
-    fn place(&self, key: u128) -> (&[Slot; 2], u64) {
-        (&self.slots[(key as usize) & (self.slots.len() - 1)], (key >> 64) as u64)
+    fn place(&self, key: u128) -> Option<(&[Slot; 2], u64)> {
+        let pair = self.slots.get(key as usize & self.slots.len().wrapping_sub(1))?;
+        Some((pair, (key >> 64) as u64))
     }
 
     pub(super) fn get(&self, key: u128) -> Option<Entry> {
-        let (pair, check) = self.place(key);
+        let (pair, check) = self.place(key)?;
         let mut found = pair.iter().map(Slot::get);
         found.find(|&(own, word)| word != 0 && own == check).map(|(_, word)| Entry::of(word))
     }
 
     pub(super) fn put(&self, key: u128, entry: Entry) {
-        let (pair, check) = self.place(key);
+        let Some((pair, check)) = self.place(key) else { return };
         let (deep_check, deep) = pair[0].get();
         let same = deep != 0 && deep_check == check;
         if same || deep as u8 & 63 != self.age || entry.depth >= Entry::of(deep).depth {

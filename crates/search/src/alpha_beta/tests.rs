@@ -31,7 +31,7 @@ fn minimax(machine: &mut Scalar, role: RoleId, known: &mut FxHashMap<u128, i64>)
         let mut best = i64::MIN;
         for &chosen in &legal[role.0 as usize] {
             let mut worst = i64::MAX;
-            for_each_joint(&legal, Some((role.0 as usize, chosen)), |joint| {
+            for_each_joint(&legal, &[(role.0 as usize, chosen)], |joint| {
                 machine.make(joint);
                 worst = worst.min(minimax(machine, role, known));
                 machine.unmake();
@@ -153,7 +153,7 @@ fn equals_solved_matrices_at_the_same_time() {
             let mut payoff = Vec::new();
             for &chosen in &legal[0] {
                 let mut row = Vec::new();
-                for_each_joint(&legal, Some((0, chosen)), |joint| {
+                for_each_joint(&legal, &[(0, chosen)], |joint| {
                     machine.make(joint);
                     row.push(value(machine, known));
                     machine.unmake();
@@ -179,15 +179,27 @@ fn equals_solved_matrices_at_the_same_time() {
     }
 }
 
-/// Where interests are not opposed, each takes what is best for itself.
+/// Where interests are not opposed, each takes what is best for itself: whatever was, both defect to the end.
 #[test]
 fn each_for_itself() {
     let mut player = player("prisoners-dilemma");
     assert!(player.is_max_n());
+    let network = player.position.network().clone();
+    let named = |&chosen: &u32, name: &str| network.name(network.moves[chosen as usize]) == name;
+    for _ in 0..5 {
+        let friendly = |moves: &Vec<u32>| moves.iter().copied().find(|chosen| named(chosen, "cooperate"));
+        let joint: Option<Vec<u32>> = legal_moves(&player.position).iter().map(friendly).collect();
+        player.position.make(&joint.expect("it is legal"));
+    }
     let state = player.position.bits().to_vec();
-    let answer = player.search(&state, RoleId(1), &Limit::nodes(100_000));
-    assert_eq!(answer.line.first().map(Vec::len), Some(2));
-    assert!(answer.depth >= 1 && answer.values.iter().all(|value| (0.0..=1.0).contains(value)), "{answer:?}");
+    for role in 0..2 {
+        let answer = player.search(&state, RoleId(role), &Limit::nodes(100_000));
+        // Five rounds of three points each, and five of one, counted twice.
+        assert_eq!((answer.values.clone(), answer.proven), (vec![0.4, 0.4], true), "{answer:?}");
+        assert_eq!(answer.line.len(), 5);
+        assert!(answer.line.iter().flatten().all(|chosen| named(chosen, "defect")), "{answer:?}");
+        assert!(answer.opened > 0 && answer.opened < answer.nodes);
+    }
 }
 
 #[test]
@@ -343,4 +355,237 @@ fn doubts_are_learned_and_change_no_result() {
     assert!(!doubts(&doubting, SCALE));
     let answer = doubting.search(compiled.initial(), RoleId(0), &Limit::nodes(300));
     assert!(answer.depth >= 1 && answer.nodes <= 300, "{} nodes", answer.nodes);
+}
+
+/// A token on a path with a time limit: one role pushes it to the far end, the other holds it back, each by steps that are drawn for
+/// each place.
+fn race(length: usize, limit: usize, random: &mut Pcg64Mcg) -> String {
+    let mut rules = String::from(
+        "(role a) (role b) (init (step 0)) (init (turn a)) (init (at 0)) (other a b) (other b a)
+        (<= (legal ?r (go ?y)) (true (turn ?r)) (true (at ?x)) (way ?r ?x ?y))
+        (<= (legal ?r wait) (true (turn ?q)) (other ?q ?r))
+        (<= (next (at ?y)) (does ?r (go ?y)))
+        (<= (next (turn ?r)) (true (turn ?q)) (other ?q ?r))
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+        (<= terminal there)
+        (<= (goal a 100) there) (<= (goal a 0) (not there)) (<= (goal b 0) there) (<= (goal b 100) (not there))",
+    );
+    rules += &format!("(<= terminal (true (step {limit}))) (<= there (true (at {length})))");
+    (0..limit).for_each(|step| rules += &format!("(succ {step} {})", step + 1));
+    for place in 0..length {
+        for (role, steps) in [("a", [0, 1, 1, 2]), ("b", [-1, -1, 0, 1])] {
+            let mut ways: Vec<usize> = Vec::new();
+            for _ in 0..random.random_range(1..=3) {
+                let step: i32 = steps[random.random_range(0..steps.len())];
+                ways.push((place as i32 + step).clamp(0, length as i32) as usize);
+            }
+            ways.sort_unstable();
+            ways.dedup();
+            ways.iter().for_each(|to| rules += &format!("(way {role} {place} {to})"));
+        }
+    }
+    rules
+}
+
+/// With a time limit, one table is kept through searches of many states of several matches, some deep and some not: what is said to be
+/// proven is what looking at everything finds, however near the end.
+#[test]
+fn what_is_remembered_holds_near_the_end_of_time() {
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    let mut n_proven = [0, 0];
+    for _ in 0..16 {
+        let (length, limit) = (random.random_range(6..16), random.random_range(40..60));
+        let network = of_rules(race(length, limit, &mut random).as_bytes());
+        let mut player = of_network(network.clone());
+        assert!(!player.nature.counters.fluents.is_empty());
+        let mut machine = Scalar::new(scalar::Compiled::new(network));
+        let mut known = [FxHashMap::default(), FxHashMap::default()];
+        let mut states: Vec<Vec<u64>> = Vec::new();
+        for _ in 0..6 {
+            let initial = machine.compiled().initial().to_vec();
+            machine.jump(&initial);
+            while !machine.terminal() {
+                states.push(machine.bits().to_vec());
+                let pick = |moves: &Vec<u32>| moves[random.random_range(0..moves.len())];
+                let joint: Vec<u32> = legal_moves(&machine).iter().map(pick).collect();
+                machine.make(&joint);
+            }
+        }
+        for _ in 0..150 {
+            let state = &states[random.random_range(0..states.len())];
+            machine.jump(state);
+            let legal = legal_moves(&machine);
+            let Some(role) = (0..2).find(|&role| legal[role].len() > 1) else { continue };
+            player.settings.depth =
+                if random.random() { random.random_range(1..4) } else { random.random_range(8..40) };
+            let answer = player.search(state, RoleId(role as u32), &Limit::nodes(20_000));
+            let best = &answer.moves[role][0];
+            if best.proven {
+                let mut joint: Vec<u32> = legal.iter().map(|moves| moves[0]).collect();
+                joint[role] = best.chosen;
+                machine.make(&joint);
+                let expected = minimax(&mut machine, RoleId(role as u32), &mut known[role]);
+                assert_eq!((best.value * 100.0).round() as i64, expected, "{answer:?}");
+                n_proven[usize::from(expected == 100)] += 1;
+            }
+        }
+    }
+    assert!(n_proven.iter().all(|&n| n > 100), "{n_proven:?}");
+}
+
+/// A state whose value rests on a remembered one, which was found by looking far ahead, has been looked at as far: it is not believed
+/// where time ends before.
+#[test]
+fn what_rests_on_memory_reaches_as_far() {
+    const LENGTH: usize = 16;
+    const LIMIT: usize = 80;
+    let mut rules = String::from(
+        "(role a) (role b) (init (step 0)) (init (turn a)) (init (at 0))
+        (<= (legal a (go ?y)) (true (turn a)) (true (at ?x)) (way ?x ?y)) (<= (legal a give_up) (true (turn a)))
+        (<= (legal b wait) (true (turn a))) (<= (legal a wait) (true (turn b)))
+        (<= (legal b left) (true (turn b))) (<= (legal b right) (true (turn b)))
+        (<= (next (at ?y)) (does a (go ?y))) (<= (next (at ?x)) (true (at ?x)) (does a wait))
+        (<= (next (turn a)) (true (turn b))) (<= (next (turn b)) (true (turn a)))
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= (next lost) (does a give_up))
+        (<= terminal there) (<= terminal (true lost))
+        (<= (goal a 100) there) (<= (goal a 0) (not there)) (<= (goal b 0) there) (<= (goal b 100) (not there))",
+    );
+    rules += &format!("(<= terminal (true (step {LIMIT}))) (<= there (true (at {LENGTH})))");
+    (0..LIMIT).for_each(|step| rules += &format!("(succ {step} {})", step + 1));
+    (0..LENGTH).for_each(|place| rules += &format!("(way {place} {})", place + 1));
+    let network = of_rules(rules.as_bytes());
+    let mut machine = Scalar::new(scalar::Compiled::new(network.clone()));
+    let n_words = machine.bits().len();
+    let state = |place: usize, step: usize| {
+        let holding = [format!("(at {place})"), format!("(step {step})"), "(turn a)".to_owned()];
+        let mut bits = vec![0u64; n_words];
+        for (number, &fluent) in network.fluents.iter().enumerate() {
+            bits[number / 64] |= u64::from(holding.contains(&network.name(fluent))) << (number % 64);
+        }
+        bits
+    };
+    let (near, far) = (state(2, 2), state(1, 2));
+    let mut player = of_network(network.clone());
+    for step in 40..LIMIT {
+        player.begin();
+        let mut search = |state: &[u64], depth: u32| {
+            player.settings.depth = depth;
+            player.search(state, RoleId(0), &Limit::nodes(1_000_000))
+        };
+        assert!(search(&near, 40).proven);
+        assert!(search(&far, 4).proven);
+        let late = state(1, step);
+        let answer = search(&late, 100);
+        machine.jump(&late);
+        let expected = minimax(&mut machine, RoleId(0), &mut FxHashMap::default());
+        assert!(answer.proven);
+        assert_eq!((answer.values[0] * 100.0).round() as i64, expected, "with {} moves left", LIMIT - step);
+    }
+}
+
+/// The state of a game in which just these fluents hold.
+fn state_of(network: &machine::network::Network, holding: &[&str]) -> Vec<u64> {
+    let mut bits = vec![0u64; network.fluents.len().div_ceil(64)];
+    let mut n_found = 0;
+    for (number, &fluent) in network.fluents.iter().enumerate() {
+        if holding.contains(&network.name(fluent).as_str()) {
+            bits[number / 64] |= 1 << (number % 64);
+            n_found += 1;
+        }
+    }
+    assert_eq!(n_found, holding.len());
+    bits
+}
+
+/// Nim is won by the one move that wins.
+#[test]
+fn the_only_winning_move_is_made() {
+    let mut player = player("nim-5");
+    let state = player.position.bits().to_vec();
+    let answer = player.search(&state, RoleId(0), &Limit::nodes(10_000));
+    let network = player.position.network();
+    assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "(remove n2)");
+    assert_eq!((answer.values, answer.proven), (vec![1.0, 0.0], true));
+}
+
+/// Kuhlmann's three moves from another start end in mate, and the search mates as soon.
+#[test]
+fn minichess_ends_in_mate() {
+    let mut player = player("minichess");
+    let network = player.position.network().clone();
+    let pieces = ["(cell a 1 bk)", "(cell d 3 wk)", "(cell d 4 wr)"].map(str::to_owned);
+    let taken =
+        |column: char, row: u32| pieces.iter().any(|piece| piece.starts_with(&format!("(cell {column} {row} ")));
+    let squares = ['a', 'b', 'c', 'd'].into_iter().flat_map(|column| (1..=4).map(move |row| (column, row)));
+    let blank = squares.filter(|&(column, row)| !taken(column, row));
+    let blank = blank.map(|(column, row)| format!("(cell {column} {row} b)"));
+    let holding: Vec<String> =
+        pieces.iter().cloned().chain(blank).chain(["(control white)".to_owned(), "(step 1)".to_owned()]).collect();
+    let start = state_of(&network, &holding.iter().map(String::as_str).collect::<Vec<_>>());
+    player.position.jump(&start);
+    let machine = &mut player.position;
+    let mut play = |role: usize, name: &str| {
+        let mut joint: Vec<u32> = legal_moves(machine).iter().map(|moves| moves[0]).collect();
+        let named = |&chosen: &u32| network.name(network.moves[chosen as usize]) == name;
+        joint[role] = legal_moves(machine)[role].iter().copied().find(named).expect("it is legal");
+        assert!(!machine.terminal());
+        machine.make(&joint);
+    };
+    play(0, "(move wk d 3 c 2)");
+    play(1, "(move bk a 1 a 2)");
+    play(0, "(move wr d 4 a 4)");
+    assert!(machine.terminal());
+    assert_eq!([0, 1].map(|role| machine.goal(RoleId(role))), [Some(100), Some(0)]);
+    let answer = player.search(&start, RoleId(0), &Limit::nodes(1_000_000));
+    assert!(answer.proven && answer.values[0] == 1.0 && answer.line.len() <= 5, "{answer:?}");
+}
+
+/// A win now and a win after two more moves: the first is taken, by every search.
+#[test]
+fn the_nearest_win_is_taken() {
+    let rules = b"(role a) (role b) (init (at 0)) (next_to 0 1) (next_to 1 2) (next_to 2 3)
+        (<= (legal a slow) (true (at 0))) (<= (legal a now) (true (at 0))) (<= (legal a (late 1)) (true (at 2)))
+        (<= (legal a (late 2)) (true (at 2))) (<= (legal a wait) (true (at 1)))
+        (<= (legal b (go 1)) (true (at 1))) (<= (legal b (go 2)) (true (at 1))) (<= (legal b wait) (not (true (at 1))))
+        (<= (next won) (does a now)) (<= (next won) (does a (late ?k)))
+        (<= (next (at ?y)) (true (at ?x)) (next_to ?x ?y) (not (does a now)))
+        (<= terminal (true won)) (<= terminal (true (at 3)))
+        (<= (goal a 100) (true won)) (<= (goal a 0) (not (true won)))
+        (<= (goal b 0) (true won)) (<= (goal b 100) (not (true won)))";
+    let network = of_rules(rules);
+    let lanes = lanes::Compiled::new(network.clone());
+    let nature = Arc::new(Nature::new(&lanes, 1));
+    let scalar = scalar::Compiled::new(network.clone());
+    for seed in 0..8 {
+        let machine = || Scalar::new(scalar.clone());
+        let alpha_beta = |opponents| {
+            let settings = Settings { bytes: 1 << 12, opponents, ..Settings::default() };
+            AlphaBeta::new(machine(), nature.clone(), settings, seed)
+        };
+        let bfss = crate::principal::Settings { span: 20, ..Default::default() };
+        let bfds = crate::principal::Settings { tie: crate::principal::Tie::Deep, ..bfss.clone() };
+        let even = Box::new(Even(2));
+        let mut players: Vec<Box<dyn Player>> = vec![
+            Box::new(alpha_beta(Opponents::Paranoid)),
+            Box::new(alpha_beta(Opponents::MaxN)),
+            Box::new(crate::Principal::new(machine(), bfss)),
+            Box::new(crate::Principal::new(machine(), bfds)),
+            Box::new(crate::principal::recursive::Recursive::new(machine(), 20)),
+            Box::new(crate::BestFirst::new(lanes.clone(), even, crate::best_first::Settings::default(), seed)),
+        ];
+        for (number, player) in players.iter_mut().enumerate() {
+            let answer = player.choose(scalar.initial(), RoleId(0), &Limit::nodes(1_000));
+            let chosen = network.name(network.moves[answer.joint[0] as usize]);
+            assert_eq!((chosen.as_str(), answer.values[0]), ("now", 1.0), "player {number}");
+        }
+    }
+}
+
+/// Knows nothing of so many roles.
+struct Even(usize);
+
+impl crate::Evaluate for Even {
+    fn values(&mut self, states: &[&[u64]], values: &mut Vec<f32>) {
+        values.resize(values.len() + states.len() * self.0, 0.5);
+    }
 }

@@ -95,7 +95,9 @@ impl BestFirst {
         let mut answer = Answer::default();
         // However little time there is, the moves are looked at once.
         if self.tree.nodes[0].n_children == 0 {
-            answer.nodes += self.open_some(limit.nodes.max(1));
+            self.open_some(limit.nodes.max(1), &mut answer);
+            // The first state is not counted among those opened.
+            answer.opened = answer.opened.saturating_sub(1);
         }
         answer.stop = loop {
             if self.tree.nodes[0].exact {
@@ -107,14 +109,14 @@ impl BestFirst {
             if (limit.stop)() {
                 break StopReason::Stopped;
             }
-            answer.nodes += self.open_some(limit.nodes - answer.nodes);
+            self.open_some(limit.nodes - answer.nodes, &mut answer);
         };
         self.report(role, &mut answer);
         answer
     }
 
-    /// Opens some states at once; returns how many states were judged.
-    fn open_some(&mut self, n_most: u64) -> u64 {
+    /// Opens some states at once, and adds to the answer how many states were met, judged and opened.
+    fn open_some(&mut self, n_most: u64, answer: &mut Answer) {
         let n_roles = self.fan.n_roles();
         // Step 1. Which.
         let n_open = self.tree.nodes[0].n as usize;
@@ -189,7 +191,9 @@ impl BestFirst {
             }
             self.tree.back_up(leaf, &self.rule);
         }
-        parents.len().max(1) as u64
+        answer.nodes += parents.len().max(1) as u64;
+        answer.judged += open.len() as u64;
+        answer.opened += leaves.len() as u64;
     }
 
     fn report(&mut self, role: RoleId, answer: &mut Answer) {

@@ -43,6 +43,8 @@ fn answers_repeat_and_limits_are_kept() {
         let answer = one.search(&state, RoleId(0), &Limit::nodes(nodes));
         assert_eq!(answer, other.search(&state, RoleId(0), &Limit::nodes(nodes)), "{name}");
         assert!(answer.nodes < nodes + 200, "{name}: {}", answer.nodes);
+        assert!(answer.judged > 0 && answer.judged <= answer.nodes, "{name}: {answer:?}");
+        assert!(answer.opened < answer.judged && (nodes == 1) == (answer.opened == 0), "{name}: {answer:?}");
         let network = network(name);
         let mut fan = Fan::new(Compiled::new(Arc::clone(&network)));
         fan.look(&[&state], &mut Vec::new());

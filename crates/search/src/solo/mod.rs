@@ -130,7 +130,7 @@ impl Solo {
         let mut answer = Answer::default();
         let mut moves = Vec::new();
         self.expander.legal(&[state], &mut moves);
-        answer.stop = if self.is_solved() { StopReason::Solved } else { self.run(state, limit, &mut answer.nodes) };
+        answer.stop = if self.is_solved() { StopReason::Solved } else { self.run(state, limit, &mut answer) };
         let promising = || self.trees.first().and_then(Tree::promising);
         let chosen = match &self.best {
             Some(best) if best.value > self.range.0 => best.line[0],
@@ -149,12 +149,12 @@ impl Solo {
         answer
     }
 
-    fn run(&mut self, state: &[u64], limit: &Limit, nodes: &mut u64) -> StopReason {
+    fn run(&mut self, state: &[u64], limit: &Limit, answer: &mut Answer) -> StopReason {
         loop {
             if self.is_solved() || self.is_exhausted() {
                 return StopReason::Solved;
             }
-            if *nodes >= limit.nodes {
+            if answer.nodes >= limit.nodes {
                 return StopReason::Nodes;
             }
             if (limit.stop)() {
@@ -174,9 +174,11 @@ impl Solo {
                 evaluate: self.evaluate.as_deref_mut(),
             };
             let least = self.best.as_ref().map_or(f32::NEG_INFINITY, |best| best.value);
-            let max = usize::try_from(limit.nodes - *nodes).unwrap_or(usize::MAX);
+            let max = usize::try_from(limit.nodes - answer.nodes).unwrap_or(usize::MAX);
             let found = tree.step(&mut tools, max, least);
-            *nodes += found.n_states;
+            answer.nodes += found.n_states;
+            answer.judged += found.n_judged;
+            answer.opened += found.n_opened;
             if let Some((value, line)) = found.better {
                 self.best = Some(Best { value, line, state: state.to_vec() });
             }

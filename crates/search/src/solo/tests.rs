@@ -156,6 +156,9 @@ fn memory_is_bounded() {
     for _ in 0..3 {
         let answer = player.search(&state, &Limit::nodes(60_000));
         assert!(!answer.proven && answer.nodes == 60_000);
+        assert!(
+            answer.judged > 0 && answer.judged <= answer.nodes && answer.opened > 0 && answer.opened <= answer.nodes
+        );
         // One batch of states may come on top.
         let bytes: usize = player.trees.iter().map(Tree::bytes).sum();
         assert!(bytes < 2 << 20, "{bytes}");

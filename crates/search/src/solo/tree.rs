@@ -45,6 +45,9 @@ pub(super) struct Tools<'a> {
 pub(super) struct Found {
     /// States that were looked at.
     pub(super) n_states: u64,
+    /// Those of them that were judged, and the states besides the first whose moves were made.
+    pub(super) n_judged: u64,
+    pub(super) n_opened: u64,
     /// A better result, and the moves that lead to it.
     pub(super) better: Option<(f32, Vec<u32>)>,
 }
@@ -209,7 +212,8 @@ impl Tree {
         tools.expander.children(&steps, &mut children);
         self.n_states += n as u64;
         self.n_broad += if self.broad { n as u64 } else { 0 };
-        let mut found = Found { n_states: n as u64, better: None };
+        let mut found = Found { n_states: n as u64, ..Found::default() };
+        found.n_opened = parents.iter().filter(|(node, _)| self.nodes[*node as usize].depth > 0).count() as u64;
         let n_words = parents[0].1.len();
         let mut least = least;
         let mut fresh: Vec<(u32, usize)> = Vec::new();
@@ -239,6 +243,7 @@ impl Tree {
         }
         let state = |place: usize| &children.states[place * n_words..(place + 1) * n_words];
         let states: Vec<&[u64]> = fresh.iter().map(|&(_, place)| state(place)).collect();
+        found.n_judged = states.len() as u64;
         let distances = tools.guides.distances(&states);
         let mut estimates = Vec::new();
         if let Some(evaluate) = &mut tools.evaluate {

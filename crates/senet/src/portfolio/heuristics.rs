@@ -15,7 +15,7 @@ use learn::seat::Seat;
 use learn::sight::Sight;
 use learn::stage::Stages;
 use machine::RoleId;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::{AlphaBeta, Answer, Limit, Player, StopReason, alpha_beta};
 
@@ -82,6 +82,15 @@ fn model(sight: &Arc<Sight>, heuristics: &[Heuristic], place: usize) -> Result<M
     Model::fitting(sight.clone(), (0..n_own).map(weights).collect(), sum)
 }
 
+/// Which of several searches is believed: one that came to the end of the game, however deep that is; else the deepest; and any of
+/// equals, by chance.
+fn believed(mut answers: Vec<Answer>, random: &mut impl Rng) -> Option<Answer> {
+    let rank = |answer: &Answer| if answer.proven { u32::MAX } else { answer.depth };
+    let best = answers.iter().map(rank).max()?;
+    answers.retain(|answer| rank(answer) == best);
+    Some(answers.swap_remove(random.random_range(0..answers.len())))
+}
+
 impl Player for Heuristics {
     fn choose(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
         let (mut nodes, mut each) = (0, FIRST);
@@ -106,9 +115,7 @@ impl Player for Heuristics {
                 }
                 turn.push(answer);
             }
-            let depth = turn.iter().map(|answer| answer.depth).max().unwrap_or(0);
-            turn.retain(|answer| answer.depth == depth);
-            best = Some(turn.swap_remove(self.random.random_range(0..turn.len())));
+            best = believed(turn, &mut self.random);
             each *= 4;
         }
     }
@@ -125,6 +132,28 @@ mod tests {
     fn game(name: &str) -> Arc<Game> {
         let text = std::fs::read(format!("../../games/{name}/rules.kif")).expect("a game of the library");
         Arc::new(Game::new(gdl::read(name, &text).program, 1).expect("it has a network"))
+    }
+
+    /// Kuhlmann's rule: what was searched to the end, else the deepest, and of equals any, the same with the same seed.
+    #[test]
+    fn the_end_is_believed_and_then_the_deepest() {
+        let answer = |number: u32, depth, proven| Answer { joint: vec![number], depth, proven, ..Answer::default() };
+        let chosen = |answers: &[Answer], seed| {
+            let believed = believed(answers.to_vec(), &mut Pcg64Mcg::seed_from_u64(seed));
+            believed.map(|answer| answer.joint[0])
+        };
+        let all =
+            |answers: &[Answer]| (0..50).map(|seed| chosen(answers, seed)).collect::<std::collections::BTreeSet<_>>();
+        let unsure = [answer(0, 3, false), answer(1, 9, false), answer(2, 8, false), answer(3, 9, false)];
+        assert_eq!(all(&unsure), [Some(1), Some(3)].into());
+        assert_eq!(
+            (0..9).map(|seed| chosen(&unsure, seed)).collect::<Vec<_>>(),
+            (0..9).map(|seed| chosen(&unsure, seed)).collect::<Vec<_>>()
+        );
+        let mut sure = unsure.to_vec();
+        sure.extend([answer(4, 2, true), answer(5, 4, true)]);
+        assert_eq!(all(&sure), [Some(4), Some(5)].into());
+        assert_eq!(all(&[]), [None].into());
     }
 
     /// A certain win is found by whichever search comes to the end, and a bound on states is kept.
