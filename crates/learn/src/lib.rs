@@ -7,6 +7,7 @@ pub mod example;
 pub mod fit;
 pub mod model;
 pub mod player;
+pub mod record;
 pub mod seat;
 pub mod self_play;
 pub mod sight;
