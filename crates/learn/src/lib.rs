@@ -5,6 +5,7 @@ pub mod course;
 pub mod discover;
 pub mod example;
 pub mod fit;
+pub mod images;
 pub mod model;
 pub mod player;
 pub mod record;
