@@ -6,6 +6,7 @@ pub mod discover;
 pub mod example;
 pub mod fit;
 pub mod images;
+pub mod label;
 pub mod model;
 pub mod player;
 pub mod record;
