@@ -85,11 +85,9 @@ impl Examples {
     #[must_use]
     pub fn apart(&self, images: &Images, is_held_out: impl Fn(u32) -> bool) -> Examples {
         let keys: Vec<Box<[u64]>> = self.views().map(|state| images.canonical(state, self.n_roles).0).collect();
-        let all = || self.matches.iter().zip(&keys);
-        let known: FxHashSet<&[u64]> =
-            all().filter(|(number, _)| !is_held_out(**number)).map(|(_, key)| &key[..]).collect();
-        let is_new = |(number, key): (&u32, &Box<[u64]>)| !is_held_out(*number) || !known.contains(&key[..]);
-        self.select(all().map(is_new).enumerate().filter_map(|(example, is_new)| is_new.then_some(example)))
+        let learned = |&example: &usize| !is_held_out(self.matches[example]);
+        let known: FxHashSet<&[u64]> = (0..self.len()).filter(learned).map(|example| &keys[example][..]).collect();
+        self.select((0..self.len()).filter(|example| learned(example) || !known.contains(&keys[*example][..])))
     }
 
     /// Each state and its images once, as the first of them that was met, with the means of what is to be predicted. Whether
