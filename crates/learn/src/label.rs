@@ -161,7 +161,7 @@ pub fn labelled(examples: &Examples, labels: &[Option<Label>], successors: bool)
 pub struct Stage {
     /// The stage.
     pub stage: usize,
-    /// Positions that were labelled, those of them whose labels are exact, and positions that are expected to follow.
+    /// Positions that were labelled, or kept what they had where a role can't move.
     pub n: usize,
     /// Those whose labels are exact.
     pub n_exact: usize,
