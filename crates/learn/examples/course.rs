@@ -1,7 +1,8 @@
 //! Learns a game and lets searches with what was learned play against each other: `cargo run --release -p learn --example course
 //! -- GAME [--learn SECONDS | --generations N] [--model FILE] [--players uct,mcts,alpha-beta,greedy,fuzzy,random] [--seconds 0.1] [--matches 50]
-//! [--opening 2] [--threads 2] [--seed 1]`. With `--model` the model is kept in the file, and read from there if it exists. The
-//! first player plays against each of the others. `uct@2000` thinks for 2,000 nodes instead of a time,
+//! [--opening 2] [--threads 2] [--seed 1] [--set KEY=VALUE]`. With `--model` the model is kept in the file, and read from there if
+//! it exists; with `--rival` players whose names begin with `rival-` play by the model in that file. The first player plays against each of
+//! the others. `uct@2000` thinks for 2,000 nodes instead of a time,
 //! `learned:2` on two threads, and `alpha-beta:doubts` looks further where estimates are mostly wrong.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -13,9 +14,12 @@ use features::construct::{self, construct};
 use features::game::Game;
 use features::positions;
 use learn::course::{self, Course, Stored};
+use learn::fit::stages::Rules;
+use learn::label;
 use learn::model::Model;
 use learn::player::{Search, one_ply, player};
 use learn::seat::Seat;
+use learn::teach::{Distinct, Sharing};
 use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -39,8 +43,13 @@ fn main() {
             course.model().clone()
         }
     };
+    let rival = options.rival.as_ref().map(|file| {
+        let bytes = std::fs::read(file).expect("a model of the rival");
+        Stored::from_bytes(&bytes).expect("a model").load(game.clone()).expect("of this game")
+    });
     let table =
         Table {
+            rival,
             scalar: scalar::Compiled::new(game.circuit.network.clone()),
             lanes: lanes::Compiled::new(game.circuit.network.clone()),
             fuzzy: game.circuit.ground.as_ref().map(|ground| {
@@ -74,6 +83,15 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
             "tied" => settings.patterns.as_mut().expect("patterns").tied = *value as usize,
             "ways" => settings.ways = *value > 0.0,
             "instances" => settings.patterns.as_mut().expect("patterns").instances = *value as usize,
+            // Labels by searches of so many nodes; `label-exact` nodes to solve a position, `label-positions` in each stage.
+            "label" => label(&mut settings).nodes = *value as u64,
+            "label-exact" => label(&mut settings).exact = *value as u64,
+            "label-positions" => label(&mut settings).positions = *value as usize,
+            "label-successors" => label(&mut settings).successors = *value > 0.0,
+            "distinct" => settings.teach.distinct = [Distinct::All, Distinct::Apart, Distinct::Unique][*value as usize],
+            "lines" => settings.teach.sharing = Sharing::Lines(*value as usize),
+            "merge" => settings.teach.sharing = Sharing::Merged(Rules { own: *value as u32, ..Rules::default() }),
+            "mirror" => settings.teach.mirror = *value > 0.0,
             _ => panic!("unknown setting {key}"),
         }
     }
@@ -99,16 +117,24 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
     }
 }
 
+fn label(settings: &mut course::Settings) -> &mut label::Settings {
+    settings.label.get_or_insert_default()
+}
+
 struct Table {
     scalar: Arc<scalar::Compiled>,
     lanes: Arc<lanes::Compiled>,
     fuzzy: Option<Arc<fuzzy::Compiled>>,
     model: Arc<Model>,
+    rival: Option<Arc<Model>>,
 }
 
 impl Table {
     fn player(&self, name: &str, seed: u64) -> Box<dyn Player> {
-        let model = &self.model;
+        let (model, name) = match name.strip_prefix("rival-") {
+            Some(name) => (self.rival.as_ref().expect("--rival names a model"), name),
+            None => (&self.model, name),
+        };
         let name = name.split_once('@').map_or(name, |(name, _)| name);
         let (name, setting) = name.split_once(':').unwrap_or((name, ""));
         match name {
@@ -229,6 +255,7 @@ struct Options {
     learn: f64,
     generations: Option<usize>,
     model: Option<String>,
+    rival: Option<String>,
     players: Vec<String>,
     seconds: f64,
     matches: u32,
@@ -245,6 +272,7 @@ impl Options {
             learn: 60.0,
             generations: None,
             model: None,
+            rival: None,
             players: vec!["mcts".to_owned(), "uct".to_owned()],
             seconds: 0.1,
             matches: 50,
@@ -265,6 +293,7 @@ impl Options {
                 "learn" => options.learn = number(),
                 "generations" => options.generations = Some(number() as usize),
                 "model" => options.model = Some(value),
+                "rival" => options.rival = Some(value),
                 "players" => options.players = value.split(',').map(str::to_owned).collect(),
                 "seconds" => options.seconds = number(),
                 "matches" => options.matches = number() as u32,

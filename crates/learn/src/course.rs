@@ -5,10 +5,13 @@
 //! model, whatever the number of threads.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
+use features::columns::Columns;
 use features::feature::{self, Feature};
-use features::game::Game;
+use features::game::{Game, Views};
+use features::image;
 use features::positions::{self, Positions};
 use features::reach::Number;
 use rand::SeedableRng;
@@ -18,19 +21,22 @@ use rand_pcg::Pcg64Mcg;
 use crate::alone;
 use crate::example::Examples;
 use crate::fit::FitError;
+use crate::label::{self, teach_backwards};
 use crate::model::{Model, Sum, Weights};
 use crate::player::Search;
-use crate::self_play;
-use crate::sight::{PatternSettings, Sight};
+use crate::record::{Record, RecordError};
+use crate::self_play::{self, Played};
+use crate::sight::{PatternSettings, Rows, Sight};
 use crate::stage::Stages;
 use crate::stream::Stream;
 use crate::teach::{self, teach};
 use crate::ways::Ways;
 
 /// How a course goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, serde::Serialize)]
 pub struct Settings {
     /// All chance comes from this.
+    #[serde(skip)]
     pub seed: u64,
     /// The most stages of a match that have weights of their own.
     pub stages: usize,
@@ -46,6 +52,22 @@ pub struct Settings {
     pub play: self_play::Settings,
     /// How weights are fitted.
     pub teach: teach::Settings,
+    /// How the first positions are labelled by search, if they are to be: see [`label`].
+    pub label: Option<label::Settings>,
+}
+
+/// Courses are kept under what this says of their settings, so what is as usual in the last field is left out.
+impl fmt::Debug for Settings {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        let Settings { seed, stages, patterns, ways, rate, positions, play, teach, label } = self;
+        let mut all = to.debug_struct("Settings");
+        all.field("seed", seed).field("stages", stages).field("patterns", patterns).field("ways", ways);
+        all.field("rate", rate).field("positions", positions).field("play", play).field("teach", teach);
+        if label.is_some() {
+            all.field("label", label);
+        }
+        all.finish()
+    }
 }
 
 impl Default for Settings {
@@ -59,6 +81,7 @@ impl Default for Settings {
             positions: 30_000,
             play: self_play::Settings::default(),
             teach: teach::Settings::default(),
+            label: None,
         }
     }
 }
@@ -110,8 +133,8 @@ pub enum CourseError {
     Kept(String),
 }
 
-impl std::fmt::Display for CourseError {
-    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+impl fmt::Display for CourseError {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
             CourseError::Sight(why) => write!(to, "the features can't be compiled: {why}"),
             CourseError::Fit(why) => write!(to, "the weights can't be fitted: {why}"),
@@ -131,16 +154,22 @@ impl Course {
         settings: Settings,
     ) -> Result<Course, CourseError> {
         let stages = Stages::find(&game, positions, settings.stages);
+        let features = if settings.teach.mirror { with_mirrored(&game, positions, features) } else { features };
         let shared = game.structure.outcomes.sum == Some(100) && game.universe.roles.len() == 2;
         let sum = if shared { Sum::Shared } else { Sum::Free };
         let sight =
             Sight::new(game.clone(), features, settings.patterns.as_ref(), &stages).map_err(CourseError::Sight)?;
         let examples = Examples::of(positions);
         let sight = if settings.ways { with_ways(sight, &examples, sum, &settings.teach)? } else { Arc::new(sight) };
-        let (model, losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let (model, mut losses) = teach(&sight, &examples, sum, None, &settings.teach).map_err(CourseError::Fit)?;
+        let mut model = Arc::new(model);
+        if let Some(label) = &settings.label {
+            let again = teach_backwards(model, &examples, label, &settings.teach, &mut |_| ());
+            (model, losses) = again.map_err(CourseError::Fit)?;
+        }
         let losses = losses.iter().map(|losses| losses.held_out).collect();
         let stream = Stream::new(&model, &sight.rows(examples.views()));
-        Ok(Course::new(Arc::new(model), stream, &examples, losses, settings))
+        Ok(Course::new(model, stream, &examples, losses, settings))
     }
 
     fn new(model: Arc<Model>, stream: Stream, examples: &Examples, losses: Vec<f64>, settings: Settings) -> Course {
@@ -164,6 +193,15 @@ impl Course {
     /// Plays one more generation and fits the model again. If `stop` says so, playing ends early, nothing is changed but the line
     /// that is known of a game with one role, and the answer is no.
     pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool, CourseError> {
+        self.go_on_telling(stop, &mut |_, _| ())
+    }
+
+    /// The same, and tells what was played, and with which model, before it is learned from.
+    pub fn go_on_telling(
+        &mut self,
+        stop: &(dyn Fn() -> bool + Sync),
+        tell: &mut dyn FnMut(&Model, &Played),
+    ) -> Result<bool, CourseError> {
         let generation = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
         if !self.solved
@@ -176,12 +214,9 @@ impl Course {
         if stop() {
             return Ok(false);
         }
+        tell(&self.model, &played);
         let (n_new, n_ended, n_judged) = (played.rows.sets.len(), played.n_ended, played.n_judged);
-        let mut order: Vec<u32> = (0..n_new as u32).collect();
-        order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
-        let losses = self.stream.learn(&played.rows, &played.targets, &order, self.settings.rate);
-        let model = self.stream.model(&self.model.sight, self.model.sum);
-        self.model = Arc::new(model.knowing(self.model.line.clone()));
+        let losses = self.learn(&played.rows, &played.targets, seed);
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
         let strength = if generation.is_multiple_of(STRENGTH_EVERY) && self.model.sight.game.universe.roles.len() > 1 {
             let play = self_play::Settings { matches: STRENGTH_MATCHES, ..play };
@@ -191,6 +226,56 @@ impl Course {
         };
         self.history.push(Generation { n_matches, n_ended, n_new, n_judged, losses, strength });
         Ok(true)
+    }
+
+    /// Learns from positions once, in an order by chance; the losses before that.
+    fn learn(&mut self, rows: &Rows, targets: &[f32], seed: u64) -> Vec<f64> {
+        let mut order: Vec<u32> = (0..rows.sets.len() as u32).collect();
+        order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+        let losses = self.stream.learn(rows, targets, &order, self.settings.rate);
+        let model = self.stream.model(&self.model.sight, self.model.sum);
+        self.model = Arc::new(model.knowing(self.model.line.clone()));
+        losses
+    }
+
+    /// Learns from recorded positions of this game, each once and in the order in which they come, as many at a time as a generation
+    /// has; so they need not fit into memory. Each such part is a generation. Those with nothing to predict are passed over. The
+    /// answer is how many there were.
+    pub fn study(
+        &mut self,
+        records: impl IntoIterator<Item = Result<Record, RecordError>>,
+    ) -> Result<u64, RecordError> {
+        let mut records = records.into_iter();
+        let game = &self.model.sight.game;
+        let n_words = game.circuit.network.fluents.len().div_ceil(64);
+        let n_roles = game.universe.roles.len();
+        let mut n_all = 0;
+        loop {
+            let mut examples = Examples::new(n_words, n_roles);
+            while examples.len() < self.settings.positions.max(1) {
+                let Some(record) = records.next().transpose()? else { break };
+                let targets: Option<Vec<f32>> = record.targets.iter().copied().collect();
+                match targets {
+                    Some(targets) if (record.state.len(), targets.len()) == (n_words, n_roles) => {
+                        examples.push(&record.state, &targets, record.number);
+                    }
+                    Some(_) => return Err(RecordError::Damaged),
+                    None => {}
+                }
+            }
+            if examples.is_empty() {
+                return Ok(n_all);
+            }
+            n_all += examples.len() as u64;
+            let generation = self.history.len() as u64;
+            let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(generation);
+            let rows = self.model.sight.rows(examples.views());
+            let losses = self.learn(&rows, &examples.targets, seed);
+            let n_ended = examples.matches.iter().collect::<BTreeSet<_>>().len() as u32;
+            let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
+            let n_new = examples.len();
+            self.history.push(Generation { n_matches, n_ended, n_new, n_judged: 0, losses, strength: None });
+        }
     }
 
     /// How the next generation plays: so many matches that it meets about as many positions as are wanted, and openings that are
@@ -242,6 +327,31 @@ impl Course {
         let first = Arc::new(fits.map_err(CourseError::Kept)?);
         Ok(Course { settings, stream: kept.stream, model, first, history: kept.history, solved: false })
     }
+}
+
+/// Features, and after them those of their images under an exchange of the roles that are not among them. Images are checked on some
+/// positions.
+fn with_mirrored(game: &Game, positions: &Positions, mut features: Vec<Feature>) -> Vec<Feature> {
+    /// Positions on which images are checked.
+    const CHECKED: usize = 500;
+    let Some(images) = image::find(game, 1).into_iter().find(|images| images.roles == [1, 0]) else { return features };
+    let Ok(views) = Views::new(game) else { return features };
+    let step = positions.len().div_ceil(CHECKED).max(1);
+    let states: Vec<&[u64]> = positions.views().into_iter().step_by(step).collect();
+    let (mut here, mut there) = (Columns::new(game, &views, &states), images.columns(game, &views, &states));
+    let mirrored: Vec<Feature> =
+        features.iter().filter_map(|feature| images.of_checked(feature, &mut here, &mut there)).collect();
+    // A feature may be its own image in other words.
+    let mut known: Vec<Vec<i32>> = features.iter().filter_map(|feature| here.values(feature)).collect();
+    for image in mirrored {
+        if let Some(values) = here.values(&image)
+            && !known.contains(&values)
+        {
+            known.push(values);
+            features.push(image);
+        }
+    }
+    features
 }
 
 /// A sight with tables over those numbers of relaxed games that make predictions better.

@@ -1,9 +1,12 @@
 //! Positions with what is expected of them, to learn from.
 
 use features::positions::Positions;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::images::Images;
 
 /// Positions with what is expected of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Examples {
     /// How many words a state has, and how many roles there are.
     pub n_words: usize,
@@ -57,5 +60,145 @@ impl Examples {
     /// The states.
     pub fn views(&self) -> impl Iterator<Item = &[u64]> {
         self.states.chunks(self.n_words.max(1))
+    }
+
+    /// A state.
+    pub fn state(&self, example: usize) -> &[u64] {
+        &self.states[example * self.n_words..(example + 1) * self.n_words]
+    }
+
+    /// What is to be predicted of a state, for each role.
+    pub fn targets_of(&self, example: usize) -> &[f32] {
+        &self.targets[example * self.n_roles..(example + 1) * self.n_roles]
+    }
+
+    /// Some of the examples, in this order.
+    pub fn select(&self, which: impl IntoIterator<Item = usize>) -> Examples {
+        let mut some = Examples::new(self.n_words, self.n_roles);
+        which
+            .into_iter()
+            .for_each(|example| some.push(self.state(example), self.targets_of(example), self.matches[example]));
+        some
+    }
+
+    /// Leaves out what is held out but is an image of what is not: what is left is new to whoever learns from the rest.
+    #[must_use]
+    pub fn apart(&self, images: &Images, is_held_out: impl Fn(u32) -> bool) -> Examples {
+        let keys: Vec<Box<[u64]>> = self.views().map(|state| images.canonical(state, self.n_roles).0).collect();
+        let learned = |&example: &usize| !is_held_out(self.matches[example]);
+        let known: FxHashSet<&[u64]> = (0..self.len()).filter(learned).map(|example| &keys[example][..]).collect();
+        self.select((0..self.len()).filter(|example| learned(example) || !known.contains(&keys[*example][..])))
+    }
+
+    /// Each state and its images once, as the first of them that was met, with the means of what is to be predicted. Whether
+    /// matches are held out must not divide images: see [`Examples::apart`].
+    #[must_use]
+    pub fn unique(&self, images: &Images) -> Examples {
+        let mut place: FxHashMap<Box<[u64]>, usize> = FxHashMap::default();
+        // For each kept one its number here, the roles of its least image, and the sum of targets and their number there.
+        let mut kept: Vec<(usize, Vec<usize>, Vec<f64>, f64)> = Vec::new();
+        for example in 0..self.len() {
+            let (key, roles) = images.canonical(self.state(example), self.n_roles);
+            let targets: Vec<f64> = roles.iter().map(|&role| f64::from(self.targets_of(example)[role])).collect();
+            let at = *place.entry(key).or_insert(kept.len());
+            if at == kept.len() {
+                kept.push((example, roles, targets, 1.0));
+            } else {
+                let (_, _, sums, n) = &mut kept[at];
+                sums.iter_mut().zip(&targets).for_each(|(sum, target)| *sum += target);
+                *n += 1.0;
+            }
+        }
+        let mut unique = self.select(kept.iter().map(|&(example, ..)| example));
+        for (at, (_, roles, sums, n)) in kept.iter().enumerate() {
+            for (&role, sum) in roles.iter().zip(sums) {
+                unique.targets[at * self.n_roles + role] = (sum / n) as f32;
+            }
+        }
+        unique
+    }
+
+    /// With every example, right after it, the one in which the roles have changed places, if the game allows that.
+    #[must_use]
+    pub fn mirrored(&self, images: &Images) -> Examples {
+        let Some(exchange) = images.exchange() else { return self.clone() };
+        let mut both = Examples::new(self.n_words, self.n_roles);
+        for example in 0..self.len() {
+            let (targets, number) = (self.targets_of(example), self.matches[example]);
+            both.push(self.state(example), targets, number);
+            both.push(&exchange.state(self.state(example)), &[targets[1], targets[0]], number);
+        }
+        both
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use features::game::Game;
+    use features::positions::{Settings, collect};
+
+    fn examples(name: &str) -> (Images, Examples) {
+        let text = std::fs::read(format!("../../games/{name}/rules.kif")).expect("a game of the library");
+        let game = Game::new(gdl::read(name, &text).program, 1).expect("it has a network");
+        let settings = Settings { levels: 1, positions: 3_000, matches: (300, 300), ..Settings::default() };
+        let positions = collect(&game, &settings, &mut |_| true).positions;
+        (Images::of(&game), Examples::of(&positions))
+    }
+
+    fn is_held_out(number: u32) -> bool {
+        number % 8 == 7
+    }
+
+    /// No match and no image of a position is both held out and learned from; without care it would be.
+    #[test]
+    fn nothing_held_out_is_an_image_of_what_is_learned() {
+        for (name, n_symmetries) in [("othello-6x6", 7), ("connect-four", 1)] {
+            let (images, examples) = examples(name);
+            assert!(images.actions.len() >= n_symmetries, "{name}: {} symmetries", images.actions.len());
+            let keys = |examples: &Examples, held_out: bool| -> FxHashSet<Box<[u64]>> {
+                let which = (0..examples.len()).filter(|&at| is_held_out(examples.matches[at]) == held_out);
+                which.map(|at| images.canonical(examples.state(at), 2).0).collect()
+            };
+            assert!(!keys(&examples, true).is_disjoint(&keys(&examples, false)), "{name}: there is nothing to do");
+            let apart = examples.apart(&images, is_held_out);
+            let (held_out, learned) = (keys(&apart, true), keys(&apart, false));
+            assert!(held_out.is_disjoint(&learned), "{name}");
+            assert!(held_out.len() > 100, "{name}: {} are left", held_out.len());
+            assert_eq!(learned, keys(&examples, false), "{name}: nothing that is learned from is lost");
+            // Not even an image of an image.
+            for at in (0..apart.len()).filter(|&at| is_held_out(apart.matches[at])) {
+                let is_known = |action: &insight::symmetry::Action| {
+                    learned.contains(&images.canonical(&action.state(apart.state(at)), 2).0)
+                };
+                assert!(!images.actions.iter().any(is_known), "{name}");
+            }
+            let unique = apart.unique(&images);
+            assert_eq!(unique.len(), held_out.len() + learned.len(), "{name}");
+        }
+    }
+
+    /// In Tic-Tac-Toe an opening has eight images, and results are means over all of them.
+    #[test]
+    fn images_are_one_example() {
+        let (images, examples) = examples("tic-tac-toe");
+        let unique = examples.unique(&images);
+        let key = |examples: &Examples, at: usize| images.canonical(examples.state(at), 2);
+        for at in (0..unique.len()).step_by(7) {
+            let (own, roles) = key(&unique, at);
+            let mut sum = (0.0, 0.0);
+            for other in 0..examples.len() {
+                let (key, there) = key(&examples, other);
+                if key == own {
+                    let role = there[roles.iter().position(|&role| role == 0).expect("a role")];
+                    sum = (sum.0 + f64::from(examples.targets_of(other)[role]), sum.1 + 1.0);
+                }
+            }
+            assert!((f64::from(unique.targets_of(at)[0]) - sum.0 / sum.1).abs() < 1e-6, "{at}");
+        }
+        assert!(unique.len() * 2 < examples.len());
+        // There are three first moves that differ.
+        let n_held = |at: usize| unique.state(at).iter().map(|word| word.count_ones()).sum::<u32>();
+        assert!((0..unique.len()).all(|at| n_held(at) > 0));
     }
 }

@@ -14,18 +14,22 @@ use search::simultaneous::{joint_moves, mix};
 use search::{Evaluate, Fan};
 
 use crate::model::{Model, Opinion};
+use crate::record::Record as Recorded;
 use crate::sight::{Rows, Sight};
 
 /// How matches are played.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Settings {
     /// All chance comes from this.
+    #[serde(skip)]
     pub seed: u64,
     /// Matches.
+    #[serde(skip)]
     pub matches: u32,
     /// The most joint moves of an opening by chance; its length is drawn for each match.
     pub opening: u32,
     /// States of the game's own network in which matches begin, one drawn for each; if there are none, all begin as the rules say.
+    #[serde(skip)]
     pub starts: Arc<[Box<[u64]>]>,
     /// How often a move is left to chance later on.
     pub chance: f64,
@@ -34,6 +38,7 @@ pub struct Settings {
     /// How much of what is to be learned of a position comes from the next one rather than from what its best move promised.
     pub lambda: f32,
     /// Threads; they change nothing in the result.
+    #[serde(skip)]
     pub threads: usize,
 }
 
@@ -59,10 +64,39 @@ pub struct Played {
     pub rows: Rows,
     /// For each of them and each role what is to be predicted, from 0 to 1.
     pub targets: Vec<f32>,
+    /// Where each of them was met.
+    pub met: Vec<Met>,
     /// Matches played to their end.
     pub n_ended: u32,
     /// States judged.
     pub n_judged: u64,
+}
+
+/// Where a position was met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// The state of the sight's network.
+    pub state: Vec<u64>,
+    /// The match, counted from 0 in each call of [`play`].
+    pub number: u32,
+    /// How many joint moves were made before.
+    pub step: u32,
+    /// The one role that had a choice.
+    pub mover: Option<u8>,
+}
+
+impl Played {
+    /// The positions as records, of the game's own network; numbers of matches begin with this one.
+    pub fn records<'a>(&'a self, sight: &'a Sight, first: u32) -> impl Iterator<Item = Recorded> + 'a {
+        let targets = self.targets.chunks(self.targets.len() / self.met.len().max(1));
+        self.met.iter().zip(targets).map(move |(met, targets)| Recorded {
+            state: sight.views.game_state(&met.state),
+            mover: met.mover,
+            targets: targets.iter().map(|&target| Some(target)).collect(),
+            number: first + met.number,
+            step: met.step,
+        })
+    }
 }
 
 /// Matches that are played together, at least and at most; if there are enough, there are eight parts for threads.
@@ -80,6 +114,7 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
     for unit in units {
         played.rows.append(unit.rows);
         played.targets.extend(unit.targets);
+        played.met.extend(unit.met);
         played.n_ended += unit.n_ended;
         played.n_judged += unit.n_judged;
     }
@@ -118,8 +153,8 @@ struct Record {
 }
 
 struct Step {
-    /// A state of the sight's network.
-    state: Vec<u64>,
+    /// A state of the sight's network, and where it was met.
+    met: Met,
     /// What each role could expect, if somebody had a choice.
     expected: Option<Vec<f32>>,
     /// Whether the move made was not the one that promised most.
@@ -151,6 +186,8 @@ struct Together<'a> {
     /// What is thought of positions: by the one model that plays all roles, or by two that play against each other.
     opinions: Vec<Opinion>,
     sight: Arc<Sight>,
+    /// The number of the first match.
+    first: u32,
     slots: Vec<Slot>,
     records: Vec<Record>,
     n_judged: u64,
@@ -182,6 +219,7 @@ impl<'a> Together<'a> {
             };
             Slot { number: place, seat, random, opening, ply: 0, state }
         };
+        let first = matches.start;
         let slots: Vec<Slot> = matches.enumerate().map(slot).collect();
         let records = slots.iter().map(|slot| Record { seat: slot.seat, ..Record::default() }).collect();
         Together {
@@ -189,6 +227,7 @@ impl<'a> Together<'a> {
             fan: Fan::new(compiled.clone()),
             opinions: vec![model.opinion()],
             sight: model.sight.clone(),
+            first,
             slots,
             records,
             n_judged: 0,
@@ -215,23 +254,24 @@ impl<'a> Together<'a> {
 
     fn play(mut self, stop: &dyn Fn() -> bool) -> Played {
         self.run(stop);
-        let (mut states, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
-        for record in &self.records {
+        let (mut met, mut targets, mut n_ended) = (Vec::new(), Vec::new(), 0);
+        for record in std::mem::take(&mut self.records) {
             n_ended += u32::from(record.results.is_some());
             // From the last position to the first: what was to be expected there. A match that was given up counts for what its
             // last position promised.
             let last = || record.steps.last().and_then(|step| step.expected.as_ref());
             let Some(mut target) = record.results.as_ref().or_else(last).cloned() else { continue };
-            for step in record.steps.iter().rev() {
+            for step in record.steps.into_iter().rev() {
                 if let Some(expected) = &step.expected {
                     let rest = if step.by_chance { 0.0 } else { self.settings.lambda };
                     target.iter_mut().zip(expected).for_each(|(next, own)| *next = rest * *next + (1.0 - rest) * own);
                 }
-                states.push(&step.state[..]);
+                met.push(step.met);
                 targets.extend_from_slice(&target);
             }
         }
-        Played { rows: self.sight.own_rows(&states), targets, n_ended, n_judged: self.n_judged }
+        let states: Vec<&[u64]> = met.iter().map(|met| &met.state[..]).collect();
+        Played { rows: self.sight.own_rows(&states), targets, met, n_ended, n_judged: self.n_judged }
     }
 
     /// One joint move in every match.
@@ -319,7 +359,10 @@ impl<'a> Together<'a> {
                 }
             };
             if slot.ply >= slot.opening {
-                let step = Step { state: slot.state.clone(), expected, by_chance };
+                let mover = (choice.n_choosers == 1).then_some(choice.chooser as u8);
+                let number = self.first + slot.number as u32;
+                let met = Met { state: slot.state.clone(), number, step: slot.ply, mover };
+                let step = Step { met, expected, by_chance };
                 self.records[slot.number].steps.push(step);
             }
             let at = choice.first + chosen;

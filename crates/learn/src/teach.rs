@@ -1,15 +1,20 @@
 //! From examples to a model.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::example::Examples;
-use crate::fit::{self, Constant, Dense, Join, Ridge, Sparse, Stage, Staged};
+use crate::fit::stages::{Merged, Plan, Rules, count};
+use crate::fit::{self, Constant, Dense, Design, Join, Progress, Ridge, Sparse, Stage, Staged};
+use crate::images::Images;
 use crate::model::{Model, Sum, Weights};
 use crate::sight::Sight;
+use crate::stage::Stages;
 
 /// How weights are fitted.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, serde::Serialize)]
 pub struct Settings {
     /// What large weights of features cost, in positions.
     pub ridge: f64,
@@ -18,12 +23,75 @@ pub struct Settings {
     /// Passes over the examples, about.
     pub iterations: usize,
     /// Threads; they change nothing in the result.
+    #[serde(skip)]
     pub threads: usize,
+    /// Which examples count.
+    pub distinct: Distinct,
+    /// What stages have in common.
+    pub sharing: Sharing,
+    /// Whether examples are learned with the roles exchanged, too, where the game allows that. Where features and patterns have their
+    /// images, what is then expected of a role is what the other one expects in the image.
+    pub mirror: bool,
+}
+
+/// Which examples count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distinct {
+    /// All, as they were met.
+    #[default]
+    All,
+    /// Held out is only what no symmetry takes to an example that is learned from.
+    Apart,
+    /// The same, and examples that symmetries take to each other count as one, with the mean of their results.
+    Unique,
+}
+
+/// What the weights of stages have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Nothing.
+    #[default]
+    Own,
+    /// Stages in which something is rare take its weight together, by these rules.
+    Merged(Rules),
+    /// Only so many stages have weights of their own, and weights go evenly from one of those to the next. With many stages,
+    /// what is expected does not jump where one ends.
+    Lines(usize),
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { ridge: 2.0, slot_ridge: 4.0, iterations: 60, threads: 1 }
+        Settings {
+            ridge: 2.0,
+            slot_ridge: 4.0,
+            iterations: 60,
+            threads: 1,
+            distinct: Distinct::All,
+            sharing: Sharing::Own,
+            mirror: false,
+        }
+    }
+}
+
+/// Courses are kept under what this says of their settings, so what is as usual in the later fields is left out.
+impl fmt::Debug for Settings {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        let Settings { ridge, slot_ridge, iterations, threads, distinct, sharing, mirror } = self;
+        let mut all = to.debug_struct("Settings");
+        all.field("ridge", ridge).field("slot_ridge", slot_ridge);
+        all.field("iterations", iterations).field("threads", threads);
+        if *distinct != Distinct::default() {
+            all.field("distinct", distinct);
+        }
+        if *sharing != Sharing::default() {
+            all.field("sharing", sharing);
+        }
+        if *mirror {
+            all.field("mirror", mirror);
+        }
+        all.finish()
     }
 }
 
@@ -50,7 +118,8 @@ pub fn teach(
     believed: Option<&Model>,
     settings: &Settings,
 ) -> Result<(Model, Vec<Losses>), fit::FitError> {
-    let (n, n_features, n_sets) = (examples.len(), sight.features.len(), sight.stages.n_sets());
+    let examples = &*chosen(sight, examples, settings);
+    let (n, n_features) = (examples.len(), sight.features.len());
     let rows = sight.rows(examples.views());
     let (n_slots, n_instances) = (sight.n_slots(), sight.n_met());
     let mut slots = Sparse::new(n_slots);
@@ -61,7 +130,6 @@ pub fn teach(
     let values = rows.values.iter().map(|&value| value as f32).collect();
     let dense = Dense::new(n_features, values).scaled();
     let factors = dense.factors().to_vec();
-    let stages: Vec<Stage> = rows.sets.iter().map(|&set| Stage::at(set)).collect();
     let said = |role: usize, row: usize| {
         let Some(Model { weights, .. }) = believed else { return 0.0 };
         let (weights, set) = (&weights[role], usize::from(rows.sets[row]));
@@ -72,7 +140,7 @@ pub fn teach(
             + slots.map(|&slot| weights.slots[set][slot as usize]).sum::<f32>()
     };
     let parts = Join(dense, slots);
-    let held_out: Vec<bool> = examples.matches.iter().map(|number| number % HELD_OUT == HELD_OUT - 1).collect();
+    let held_out: Vec<bool> = examples.matches.iter().map(|&number| is_held_out(number)).collect();
     let set: Vec<f64> = [0.1, 0.1]
         .into_iter()
         .chain(std::iter::repeat_n(settings.ridge, n_features))
@@ -86,18 +154,12 @@ pub fn teach(
         let targets: Vec<f32> = (0..n).map(target).collect();
         let said = Dense::new(1, (0..n).map(|row| said(role, row)).collect());
         let design = Join(Constant { n_rows: n }, Join(said, &parts));
-        let design = Staged::new(design, n_sets, stages.clone());
-        let fit_settings = fit::Settings {
-            ridge: Ridge::Each(set.repeat(n_sets)),
-            iterations: settings.iterations,
-            threads: settings.threads,
-            ..fit::Settings::default()
-        };
-        let rows = fit::Rows::new(&design, &targets).holding_out(&held_out);
-        let found = fit::fit(rows, &fit_settings, &mut |_| ControlFlow::Continue(()))?;
-        losses.push(Losses { training: found.at.training, held_out: found.at.held_out.unwrap_or(f64::NAN) });
+        let data =
+            Data { sets: &rows.sets, stages: &sight.stages, targets: &targets, held_out: &held_out, ridge: &set };
+        let (found, at) = data.fit(design, settings)?;
+        losses.push(Losses { training: at.training, held_out: at.held_out.unwrap_or(f64::NAN) });
         let mut own = Weights::default();
-        for (number, set) in found.weights.chunks(n_columns).enumerate() {
+        for (number, set) in found.chunks(n_columns).enumerate() {
             let unscaled = set[2..2 + n_features].iter().zip(&factors);
             own.bias.push(set[0] as f32);
             own.features.push(unscaled.map(|(&weight, &factor)| weight as f32 * factor).collect());
@@ -112,4 +174,137 @@ pub fn teach(
         weights.push(own);
     }
     Ok((Model::new(sight.clone(), weights, sum), losses))
+}
+
+/// Whether the examples of a match are held out.
+fn is_held_out(number: u32) -> bool {
+    number % HELD_OUT == HELD_OUT - 1
+}
+
+/// The examples that count.
+fn chosen<'a>(sight: &Sight, examples: &'a Examples, settings: &Settings) -> Cow<'a, Examples> {
+    if settings.distinct == Distinct::All && !settings.mirror {
+        return Cow::Borrowed(examples);
+    }
+    let images = Images::of(&sight.game);
+    let mut chosen = match settings.distinct {
+        Distinct::All => examples.clone(),
+        Distinct::Apart => examples.apart(&images, is_held_out),
+        Distinct::Unique => examples.apart(&images, is_held_out).unique(&images),
+    };
+    if settings.mirror {
+        chosen = chosen.mirrored(&images);
+    }
+    Cow::Owned(chosen)
+}
+
+/// What the weights of one role are fitted to, but for the design of one set.
+struct Data<'a> {
+    /// For each row its set: that of a stage on somebody's turn.
+    sets: &'a [u16],
+    stages: &'a Stages,
+    targets: &'a [f32],
+    held_out: &'a [bool],
+    /// What weights of one set cost.
+    ridge: &'a [f64],
+}
+
+impl Data<'_> {
+    /// The weights of all sets, one after another.
+    fn fit<D: Design>(&self, design: D, settings: &Settings) -> Result<(Vec<f64>, Progress), fit::FitError> {
+        let (n_stages, n_sets, n_columns) = (self.stages.n_stages(), self.stages.n_sets(), design.n_columns());
+        match settings.sharing {
+            Sharing::Own => {
+                let stages = self.sets.iter().map(|&set| Stage::at(set)).collect();
+                self.run(&Staged::new(design, n_sets, stages), self.ridge.repeat(n_sets), settings)
+            }
+            Sharing::Merged(rules) => {
+                // The rules are about stages, so the turns of one stand together, as if they were one set with more columns.
+                let n_turns = n_sets / n_stages;
+                let place = |set: usize| set % n_stages * n_turns + set / n_stages;
+                let stages = self.sets.iter().map(|&set| Stage::at(place(usize::from(set)) as u16)).collect();
+                let design = Staged::new(design, n_sets, stages);
+                let plan = Plan::new(n_stages, &count(&design, self.held_out), &rules);
+                let ridge = plan.collapse(&self.ridge.repeat(n_sets));
+                let (found, at) = self.run(&Merged { design: &design, plan: &plan }, ridge, settings)?;
+                let found = plan.expand(&found);
+                let set = |set: usize| &found[place(set) * n_columns..(place(set) + 1) * n_columns];
+                Ok(((0..n_sets).flat_map(set).copied().collect(), at))
+            }
+            Sharing::Lines(n_knots) => {
+                let n_knots = n_knots.clamp(1, n_stages);
+                let knots = self.knots(n_knots);
+                let of = |set: usize| {
+                    let Stage { stage, onward } = Stage::between(knots[set % n_stages], n_knots as u16);
+                    Stage { stage: (set / n_stages * n_knots) as u16 + stage, onward }
+                };
+                let stages = self.sets.iter().map(|&set| of(usize::from(set))).collect();
+                let n_own = n_sets / n_stages * n_knots;
+                let design = Staged::new(design, n_own, stages);
+                let (found, at) = self.run(&design, self.ridge.repeat(n_own), settings)?;
+                let weight = |set: usize, column: usize| {
+                    let Stage { stage, onward } = of(set);
+                    let (own, onward) = (usize::from(stage) * n_columns + column, f64::from(onward));
+                    if onward > 0.0 {
+                        (1.0 - onward) * found[own] + onward * found[own + n_columns]
+                    } else {
+                        found[own]
+                    }
+                };
+                let set = |set: usize| (0..n_columns).map(move |column| (set, column));
+                Ok(((0..n_sets).flat_map(set).map(|(set, column)| weight(set, column)).collect(), at))
+            }
+        }
+    }
+
+    /// For each stage its place among the knots, which lie in the middle of parts with about as many rows each.
+    fn knots(&self, n_knots: usize) -> Vec<f32> {
+        let n_stages = self.stages.n_stages();
+        let mut all: Vec<usize> = self.sets.iter().map(|&set| usize::from(set) % n_stages).collect();
+        all.sort_unstable();
+        let part = |knot: usize| &all[knot * all.len() / n_knots..(knot + 1) * all.len() / n_knots];
+        let middle = |part: &[usize]| part.iter().sum::<usize>() as f32 / part.len().max(1) as f32;
+        let middles: Vec<f32> = (0..n_knots).map(|knot| middle(part(knot))).collect();
+        let place = |stage: usize| {
+            let stage = stage as f32;
+            let next = middles.partition_point(|&middle| middle <= stage);
+            match (next.checked_sub(1), middles.get(next)) {
+                (None, _) => 0.0,
+                (Some(last), None) => last as f32,
+                (Some(last), Some(next)) => last as f32 + (stage - middles[last]) / (next - middles[last]),
+            }
+        };
+        (0..n_stages).map(place).collect()
+    }
+
+    fn run<D: Design>(
+        &self,
+        design: &D,
+        ridge: Vec<f64>,
+        settings: &Settings,
+    ) -> Result<(Vec<f64>, Progress), fit::FitError> {
+        let settings = fit::Settings {
+            ridge: Ridge::Each(ridge),
+            iterations: settings.iterations,
+            threads: settings.threads,
+            ..fit::Settings::default()
+        };
+        let rows = fit::Rows::new(design, self.targets).holding_out(self.held_out);
+        let found = fit::fit(rows, &settings, &mut |_| ControlFlow::Continue(()))?;
+        Ok((found.weights, found.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kept courses and measured results hang on this text.
+    #[test]
+    fn usual_settings_are_named_as_ever() {
+        let text = "Settings { ridge: 2.0, slot_ridge: 4.0, iterations: 60, threads: 1 }";
+        assert_eq!(format!("{:?}", Settings::default()), text);
+        let other = Settings { mirror: true, distinct: Distinct::Apart, ..Settings::default() };
+        assert_eq!(format!("{other:?}"), text.replace(" }", ", distinct: Apart, mirror: true }"));
+    }
 }

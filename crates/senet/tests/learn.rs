@@ -18,6 +18,7 @@ impl Memory {
         let about = told.as_object_mut().expect("an object");
         about.remove("seconds");
         about.remove("model");
+        about.remove("threads");
         told
     }
 }
@@ -186,6 +187,35 @@ fn temporal_differences_are_measured() {
     let measured = memory.senet(&["measure", "tic-tac-toe", "--time", "2s", "--move-time", "0.005", "--json"]);
     let measured: Value = serde_json::from_str(&measured).expect("JSON");
     assert!(measured["scores"][0]["mean"].as_f64().is_some_and(|mean| mean > 50.0), "{measured}");
+}
+
+/// What one course plays another one can study, of a scrambled copy, too; and how a model was made is kept with it.
+#[test]
+fn played_positions_are_recorded_and_studied() {
+    let memory = Memory::new("recorded");
+    let file = memory.0.join("played");
+    let file = file.to_str().expect("plain");
+    let learn =
+        |rules: &str, more: &[&str]| memory.senet(&[&["learn", rules, "--no-measure", "--fresh"], more].concat());
+    learn("tic-tac-toe", &["--generations", "2", "--threads", "2", "--record", file]);
+    let models = memory.senet(&["models", "--json"]);
+    let about = &serde_json::from_str::<Value>(models.lines().next().expect("a model")).expect("JSON")["about"];
+    assert_eq!((&about["threads"], &about["limit"]["generations"]), (&2.into(), &2.into()), "{about}");
+    assert_eq!(about["settings"]["play"]["opening"], 8, "{about}");
+    assert!(memory.senet(&["explain", "1"]).contains("seed 1, 2 generations, threads: 2"));
+    let output = memory.command(&["learn", "tic-tac-toe", "--record", file]).output().expect("the program starts");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("can't write"), "a file is not written over");
+    let copy = memory.0.join("scrambled.kif");
+    std::fs::write(&copy, memory.senet(&["scramble", "tic-tac-toe", "--seed", "5"])).expect("written");
+    let copy = copy.to_str().expect("plain");
+    let told = learn(copy, &["--generations", "0", "--study", file, "--json"]);
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let n = |told: &Value, at: usize| told["curve"][at]["n_new"].as_u64().expect("a number");
+    let studied: u64 = (1..told["curve"].as_array().expect("a list").len()).map(|at| n(&told, at)).sum();
+    assert_eq!(studied, n(about, 1) + n(about, 2), "{told}");
+    let output = memory.command(&["learn", "nim-5", "--fresh", "--generations", "0", "--study", file]).output();
+    let error = String::from_utf8_lossy(&output.expect("the program starts").stderr).into_owned();
+    assert!(error.contains("of another game"), "{error}");
 }
 
 #[test]

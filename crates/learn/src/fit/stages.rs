@@ -7,7 +7,7 @@
 use super::design::{Design, Stage, Staged};
 
 /// When stages share weights.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Rules {
     /// A column that occurs more often than this in a stage has a weight of its own there.
     pub own: u32,
@@ -74,6 +74,16 @@ impl Plan {
     /// How many weights there are.
     pub fn n_columns(&self) -> usize {
         self.n_columns
+    }
+
+    /// From a number for each column and stage to one for each of the plan's weights: the greatest of those that share it.
+    pub fn collapse(&self, each: &[f64]) -> Vec<f64> {
+        let mut collapsed = vec![0.0f64; self.n_columns];
+        for (cell, &number) in self.cells.iter().zip(each).filter(|(cell, _)| cell.column != NOTHING) {
+            let last = cell.column as usize + usize::from(cell.along != 0.0);
+            collapsed[cell.column as usize..=last].iter_mut().for_each(|own| *own = own.max(number));
+        }
+        collapsed
     }
 
     /// From the plan's weights to one for each column and stage.
@@ -207,6 +217,7 @@ mod tests {
         assert_eq!(plan.n_columns(), 4);
         let weights = plan.expand(&[5.0, 2.0, 7.0, 9.0]);
         assert_eq!(weights, [3.0, 0.0, 5.0, 7.0, 7.0, 0.0, 0.0, 9.0]);
+        assert_eq!(plan.collapse(&[1.0, 8.0, 1.0, 3.0, 2.0, 8.0, 8.0, 4.0]), [2.0, 2.0, 3.0, 4.0]);
     }
 
     #[test]

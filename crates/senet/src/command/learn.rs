@@ -3,13 +3,14 @@
 mod td;
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use arena::Store;
 use arena::store::Key;
 use clap::{Args, ValueEnum};
@@ -21,6 +22,8 @@ use insight::graph::Fingerprint;
 use learn::course::{self, Checkpoint, Course, Generation, Stored};
 use learn::model::Model;
 use learn::player::Search;
+use learn::record::{Kind, RecordError, Recorder, Records};
+use learn::self_play::Played;
 use learn::transfer;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +50,8 @@ use crate::rules::{self, Rules};
 ///   senet learn connect-four --generations 20 --seed 7 --fresh     always the same model
 ///   senet learn othello --resume
 ///   senet learn tic-tac-toe --method td-thesis                     another way to learn
+///   senet learn othello --record othello.positions --time 1h
+///   senet learn othello --study othello.positions --fresh
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Learn {
@@ -79,6 +84,12 @@ pub(crate) struct Learn {
     /// Seconds for a move where both sides search
     #[arg(long, value_name = "SECONDS", default_value_t = 0.1)]
     move_time: f64,
+    /// Writes the positions that it plays to a new file, with what was to be learned of them
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Learns from such a file before it plays itself
+    #[arg(long, value_name = "FILE")]
+    study: Option<PathBuf>,
     /// Prints JSON
     #[arg(long)]
     json: bool,
@@ -138,6 +149,11 @@ struct Report {
 pub(super) struct About {
     seed: u64,
     version: &'static str,
+    threads: usize,
+    /// What ended it: the seconds that it had for learning, or a number of generations.
+    limit: Ending,
+    /// All else that the weights depend on.
+    settings: course::Settings,
     seconds: f64,
     pub(super) generations: usize,
     pub(super) matches: u32,
@@ -151,6 +167,14 @@ pub(super) struct About {
     origin: Option<Origin>,
     curve: Vec<Generation>,
     scores: Vec<Score>,
+}
+
+/// When learning is to end.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Ending {
+    Seconds(f64),
+    Generations(usize),
 }
 
 /// A model that a course began with.
@@ -203,6 +227,53 @@ pub(super) struct Pupil {
     pub(super) fingerprint: Fingerprint,
     pub(super) game: Arc<Game>,
     pub(super) memory: Store,
+    /// Where to write what it plays.
+    recording: Option<Recording>,
+    /// What it studies before it plays.
+    study: Option<PathBuf>,
+}
+
+/// A file of positions that is being written.
+struct Recording {
+    recorder: Recorder<BufWriter<File>>,
+    n_matches: u32,
+}
+
+impl Recording {
+    /// Begins a file that is not there yet.
+    fn new(file: &Path, game: &Game) -> anyhow::Result<Recording> {
+        let told = || format!("can't write `{}`", file.display());
+        let recorder = Recorder::new(BufWriter::new(File::create_new(file).with_context(told)?), kind(game));
+        Ok(Recording { recorder: recorder.with_context(told)?, n_matches: 0 })
+    }
+
+    /// Adds what was played, so that a kill later on costs none of it.
+    fn add(&mut self, model: &Model, played: &Played) -> Result<(), RecordError> {
+        for record in played.records(&model.sight, self.n_matches) {
+            self.recorder.push(&record)?;
+        }
+        self.n_matches += played.met.iter().map(|met| met.number + 1).max().unwrap_or(0);
+        self.recorder.flush()
+    }
+}
+
+/// What records of a game are known by.
+fn kind(game: &Game) -> Kind {
+    let network = &game.circuit.network;
+    let (n_words, n_roles) = (network.fluents.len().div_ceil(64), network.roles.len());
+    Kind { fingerprint: positions::fingerprint(network), n_words, n_roles }
+}
+
+/// Learns from the positions in a file.
+fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
+    let told = || format!("can't study `{}`", file.display());
+    let records = Records::new(BufReader::new(File::open(file).with_context(told)?)).with_context(told)?;
+    if records.kind != kind(game) {
+        return Err(anyhow!("its positions are of another game, or of another version of the program"))
+            .with_context(told);
+    }
+    course.study(records).with_context(told)?;
+    Ok(())
 }
 
 impl Pupil {
@@ -211,7 +282,8 @@ impl Pupil {
         let game = Game::new(form.respelled(&rules.program), seed).map_err(|reason| {
             anyhow!("`{}` can't be grounded, so it can't be learned: {reason}", rules.source.name())
         })?;
-        Ok(Pupil { fingerprint: form.fingerprint, game: Arc::new(game), memory: remember(rules, store)? })
+        let memory = remember(rules, store)?;
+        Ok(Pupil { fingerprint: form.fingerprint, game: Arc::new(game), memory, recording: None, study: None })
     }
 
     /// Keeps the model that a course came to, with how it was made; its number.
@@ -279,10 +351,15 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
             })
             .ok()
     });
+    let is_resumed = resumed.is_some();
     let Begun { mut course, seconds: before, origin } = match resumed {
         Some(resumed) => resumed,
         None => begin(pupil, plan, settings, start, bar)?,
     };
+    if let Some(file) = pupil.study.as_ref().filter(|_| !is_resumed) {
+        bar.show("studying positions", 0, 0);
+        study(&mut course, file, &pupil.game)?;
+    }
     let seconds = || before + start.elapsed().as_secs_f64();
     keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
     // Step 2. Generations until time is up.
@@ -304,9 +381,14 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         };
         bar.show(&stage, done, of);
         let timed = plan.generations.is_none();
-        if !course.go_on(&|| timed && is_over())? {
+        let mut written = Ok(());
+        let tell = &mut |model: &Model, played: &Played| {
+            written = pupil.recording.as_mut().map_or(Ok(()), |recording| recording.add(model, played));
+        };
+        if !course.go_on_telling(&|| timed && is_over(), tell)? {
             break;
         }
+        written.context("what was played can't be recorded")?;
         if kept_at.elapsed() >= KEEP_EVERY {
             keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
             kept_at = Instant::now();
@@ -332,6 +414,7 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     let bar = Bar::new();
     bar.show("analysing the rules", 0, 0);
     let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store)?;
+    pupil.recording = arguments.record.map(|file| Recording::new(&file, &pupil.game)).transpose()?;
     let measuring = if arguments.no_measure { 0.0 } else { MEASURING };
     // With a given number of generations nothing depends on time, so the search is the usual one.
     let choosing = if arguments.generations.is_some() { 0.0 } else { CHOOSING };
@@ -342,9 +425,10 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
         generations: arguments.generations,
         resume: arguments.resume,
         fresh: arguments.fresh,
-        purpose: String::new(),
+        purpose: arguments.study.as_ref().map_or(String::new(), |file| format!("study {}", file.display())),
         all_time_counts: false,
     };
+    pupil.study = arguments.study;
     let mut learned = learn(&mut pupil, &plan, start, &bar)?;
     if choosing > 0.0 {
         choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
@@ -542,6 +626,9 @@ pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About
     About {
         seed: plan.seed,
         version: env!("CARGO_PKG_VERSION"),
+        threads: plan.threads,
+        limit: plan.generations.map_or(Ending::Seconds(plan.time.as_secs_f64()), Ending::Generations),
+        settings: plan.settings(),
         seconds: learned.seconds,
         generations: course.history().len() - 1,
         matches: last.n_matches,

@@ -104,6 +104,9 @@ pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(out, "model {} of {}, made on {}", entry.id, entry.game_name, memory::day(entry.made_at))?;
+    if let Some(made) = how_made(&entry.about) {
+        writeln!(out, "{made}")?;
+    }
     for part in &parts {
         write!(out, "{}", part.text())?;
     }
@@ -119,6 +122,18 @@ fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
     found.ok_or_else(|| {
         anyhow!("there is no model `{wanted}`; `senet models` lists them, and `senet learn {wanted}` learns")
     })
+}
+
+/// How a model was made, in a line; `None` if it was made before that was kept.
+fn how_made(about: &str) -> Option<String> {
+    let about: Json = serde_json::from_str(about).ok()?;
+    let threads = about["threads"].as_u64()?;
+    let limit = match (about["limit"]["seconds"].as_f64(), about["limit"]["generations"].as_u64()) {
+        (Some(seconds), _) => format!("{seconds:.0} s for learning"),
+        (_, Some(n)) => format!("{n} generations"),
+        _ => return None,
+    };
+    Some(format!("seed {}, {limit}, threads: {threads}; `senet models --json` has all settings", about["seed"]))
 }
 
 /// The learning curve of a model, as SVG: its points against the model that its course began with, if it was measured at least twice;
