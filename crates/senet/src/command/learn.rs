@@ -1,5 +1,7 @@
 //! `senet learn`: an evaluation of positions from self-play, and what it is worth.
 
+mod discover;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,11 +46,15 @@ use crate::rules::{self, Rules};
 ///   senet learn my-game.kif --time 30m
 ///   senet learn connect-four --generations 20 --seed 7 --fresh     always the same model
 ///   senet learn othello --resume
+///   senet learn checkers --method discover --out checkers.txt      readable terms
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Learn {
     /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
+    /// How it is learned
+    #[arg(long, value_enum, default_value_t = Method::Course)]
+    method: Method,
     /// How long it may take in all, such as 90s, 5m or 2h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = read_duration)]
     time: Duration,
@@ -79,6 +85,19 @@ pub(crate) struct Learn {
     /// The memory, instead of the usual file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    discover: discover::Options,
+}
+
+/// A way to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Method {
+    /// Features and patterns, fitted to self-play
+    Course,
+    /// Readable terms from decision trees over play-lines, weighed by regression; --generations counts cycles
+    Discover,
+    /// The same as Duminy's thesis has it: weighed by a swarm of players
+    DiscoverThesis,
 }
 
 /// Reads a time such as `90s`, `5m` or `2h`; a number alone means seconds.
@@ -297,6 +316,10 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
+    match arguments.method {
+        Method::Course => {}
+        Method::Discover | Method::DiscoverThesis => return discover::run(arguments),
+    }
     let start = Instant::now();
     let threads = arguments.threads.unwrap_or_else(crate::n_cores);
     let rules = rules::read(&arguments.rules)?;
