@@ -200,7 +200,8 @@ fn counts_are_tested() {
     let value = |text: &str, states: &[StateId]| meaning(text).value(states);
     for (states, others) in checkers.positions.iter().step_by(37) {
         let n = |states: &[StateId], letter: char| {
-            states.iter().filter(|state| checkers.vocabulary.states[state.0 as usize].starts_with(letter)).count() as i32
+            states.iter().filter(|state| checkers.vocabulary.states[state.0 as usize].starts_with(letter)).count()
+                as i32
         };
         let (own, ahead) = (n(states, 'o'), n(states, 'o') - n(others, 'o'));
         for least in 0..=12 {

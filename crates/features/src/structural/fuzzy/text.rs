@@ -60,7 +60,9 @@ impl fmt::Display for Formula {
             Formula::Count(patterns, place, Test::AtLeast(least)) => {
                 write!(f, "({}>={least})", counted(patterns, place))
             }
-            Formula::Count(patterns, place, Test::Ahead(least)) => write!(f, "({}+>={least})", counted(patterns, place)),
+            Formula::Count(patterns, place, Test::Ahead(least)) => {
+                write!(f, "({}+>={least})", counted(patterns, place))
+            }
             Formula::Not(inner) => write!(f, "(~{inner})"),
             Formula::And(parts) => several(f, parts, " & "),
             Formula::Or(parts) => several(f, parts, " | "),
