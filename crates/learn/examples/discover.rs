@@ -34,7 +34,7 @@ Options:
   --cycles N       (1)        --lines N,...   matches of each champion (4500)
   --matches N      of the swarm (10000)        --particles N   (49)
   --guard N        matches that weights have to win (200)
-  --trees N        trees in each phase (3; with --thesis 1)
+  --trees N        trees in each phase (1)
   --questions 0|1  whether questions of trees are terms, too (1; with --thesis 0)
   --least N        examples in a leaf (64)     --strategy S    (DS)     --overlap N   of phases (0)
   --measure N      matches for each F-measure (15000)

@@ -74,7 +74,7 @@ impl Default for Settings {
             lines: vec![4_500],
             mode: Mode::default(),
             tree: tree::Settings::default(),
-            trees: 3,
+            trees: 1,
             questions: true,
             overlap: 0,
             strategy: Strategy::DS,
@@ -94,7 +94,6 @@ impl Settings {
     pub fn thesis() -> Settings {
         Settings {
             mode: Mode::Thesis,
-            trees: 1,
             questions: false,
             weights: Weights::Swarm,
             swarm: swarm::Settings { guard: 0, ..swarm::Settings::default() },

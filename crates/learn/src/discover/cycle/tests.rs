@@ -230,7 +230,7 @@ fn searches_side_by_side_choose_the_same() {
 #[test]
 fn what_is_discovered_plays_better_with_weights_and_search() {
     let field = checkers();
-    let settings = Settings { lines: vec![300], guard: 20, ..Settings::default() };
+    let settings = Settings { lines: vec![300], guard: 20, trees: 3, ..Settings::default() };
     let mut run = Run::default();
     run.step(field, &settings).expect("sound settings");
     run.step(field, &settings).expect("sound settings");

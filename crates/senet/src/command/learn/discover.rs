@@ -111,7 +111,8 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     // Step 1. A run that was left, or a new one.
     let hash = evidence::hash(format!("discover {VERSION} {settings:?}"));
     let key = Key { game: pupil.fingerprint.0, seed: arguments.seed, settings: hash };
-    let (mut run, before) = match if arguments.resume { pupil.memory.course(key)? } else { None } {
+    let kept = if arguments.resume { pupil.memory.course(key)? } else { None };
+    let (mut run, before) = match kept {
         Some(bytes) => resume(&bytes, &field).unwrap_or_else(|why| {
             bar.above(&format!("warning: the run in the memory can't be gone on with, so a new one begins: {why}"));
             Default::default()
