@@ -34,7 +34,7 @@ fn readable_terms_are_learned() {
     let again = learn(&memory, &["--generations", "1", "--measure-matches", "200", "--threads", "2"]);
     assert_eq!(again["function"], function);
     let score = |place: usize| again["scores"][place]["low"].as_f64().expect("a number");
-    assert!(score(0) > 60.0 && score(1) > 80.0, "{again}");
+    assert!(score(0) > 55.0 && score(1) > 70.0, "{again}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn the_way_of_the_thesis_is_there() {
     let told = memory.senet(&[&arguments[..], &["--no-measure", "--json"]].concat());
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!((&told["method"], &told["scores"]), (&Value::from("discover-thesis"), &Value::Array(Vec::new())));
-    assert!(told["weights"][0]["matches"].as_u64() > Some(9_000), "{told}");
+    assert!(told["weights"][0]["matches"].as_u64() > Some(100), "{told}");
     assert!(!told["function"].as_str().expect("text").contains(">="), "presence alone");
 }
 
