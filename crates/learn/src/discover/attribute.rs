@@ -4,11 +4,13 @@
 //! of pieces nor groups such as "any own man" can be learned. The extended attributes repair that: states are grouped by
 //! what they have in common, and questions are about counts and about who has more.
 
+pub use features::structural::fuzzy::Test;
 use features::structural::fuzzy::{Formula, Pattern, Place, Vocabulary};
 use features::structural::squares::StateId;
 
 use super::label::Example;
 use super::tree::Table;
+use super::words;
 
 /// Which attributes there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -18,15 +20,6 @@ pub enum Mode {
     /// Counts of groups of states, and differences between own counts and the other side's.
     #[default]
     Extended,
-}
-
-/// What is asked of a count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Test {
-    /// It is at least this.
-    AtLeast(i32),
-    /// Less the same count as the other side sees it, it is at least this.
-    Ahead(i32),
 }
 
 /// A question about a position.
@@ -47,6 +40,7 @@ pub struct Attributes {
     pub groups: Vec<Vec<StateId>>,
     /// The questions.
     pub list: Vec<Attribute>,
+    mode: Mode,
     regions: Vec<String>,
     names: Vec<String>,
 }
@@ -60,9 +54,9 @@ impl Attributes {
     pub fn new(vocabulary: &Vocabulary, mode: Mode) -> Attributes {
         let occurs = |state: &StateId| vocabulary.cardinalities.states[state.0 as usize] > 0;
         let all = (0..vocabulary.states.len() as u16).map(StateId).filter(occurs).collect::<Vec<_>>();
-        let groups = match mode {
+        let groups: Vec<Vec<StateId>> = match mode {
             Mode::Thesis => all.iter().map(|&state| vec![state]).collect(),
-            Mode::Extended => groups(&vocabulary.states, &all),
+            Mode::Extended => words::common(vocabulary, &all).into_iter().map(|(_, group)| group).collect(),
         };
         let mut list = Vec::new();
         for (group, states) in groups.iter().enumerate() {
@@ -82,15 +76,19 @@ impl Attributes {
             }
         }
         let regions = vocabulary.regions.iter().map(|(name, _)| name.clone()).collect();
-        Attributes { groups, list, regions, names: vocabulary.states.clone() }
+        Attributes { groups, list, mode, regions, names: vocabulary.states.clone() }
     }
 
-    /// What an attribute says in the feature language: the part of the region that is in one of the states. Against the
-    /// other side's view, that also says who has more.
+    /// What an attribute says in the feature language. Of presence that is the part of the region that is in one of the states,
+    /// as the thesis has it; of counts, the question itself.
     pub fn literal(&self, attribute: usize, holds: bool) -> Formula {
-        let Attribute { group, region, .. } = self.list[attribute];
+        let Attribute { group, region, test } = self.list[attribute];
         let patterns = self.groups[group].iter().map(|state| Pattern::State(self.names[state.0 as usize].clone()));
-        let ground = Formula::Fuzzy(patterns.collect(), Place::Region(self.regions[region].clone()));
+        let (patterns, place) = (patterns.collect(), Place::Region(self.regions[region].clone()));
+        let ground = match self.mode {
+            Mode::Thesis => Formula::Fuzzy(patterns, place),
+            Mode::Extended => Formula::Count(patterns, place, test),
+        };
         if holds { ground } else { Formula::Not(Box::new(ground)) }
     }
 
@@ -143,54 +141,4 @@ fn flip(vocabulary: &Vocabulary, states: &[StateId]) -> Vec<StateId> {
     let mut flipped: Vec<StateId> = states.iter().map(|state| vocabulary.flipped_states[state.0 as usize]).collect();
     flipped.sort_unstable();
     flipped
-}
-
-/// Groups of states by what they have in common. A piece's state has letters for its owner and kind, and a digit for what
-/// can happen to it: 4 if it can be captured, plus 2 if it can move, plus 1 if it can capture.
-fn groups(names: &[String], all: &[StateId]) -> Vec<Vec<StateId>> {
-    let split = |state: &StateId| {
-        let name = &names[state.0 as usize];
-        let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        (letters.to_owned(), name[letters.len()..].parse::<u32>().unwrap_or(0))
-    };
-    let mut groups: Vec<Vec<StateId>> = Vec::new();
-    let mut add = |wanted: &dyn Fn(&str, u32) -> bool| {
-        let fits = |state: &&StateId| {
-            let (letters, digit) = split(state);
-            wanted(&letters, digit)
-        };
-        let group: Vec<StateId> = all.iter().filter(fits).copied().collect();
-        if !group.is_empty() && !groups.contains(&group) {
-            groups.push(group);
-        }
-    };
-    let mut kinds: Vec<String> = all.iter().map(|state| split(state).0).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    // Empty squares: who can get there, and who can get there by capturing.
-    let reach = |letters: &str, digit: u32| match letters {
-        "a" => (digit, 0),
-        "p" => (0, digit),
-        "b" => ((digit - 1) / 3 + 1, (digit - 1) % 3 + 1),
-        _ => (0, 0),
-    };
-    for way in [3, 2] {
-        add(&|letters, digit| reach(letters, digit).0 & way > 0);
-        add(&|letters, digit| reach(letters, digit).1 & way > 0);
-    }
-    // Pieces: of a role, and of a role and kind; all of them, and with each property and without it.
-    let of_role = ["o", "x", "w"].map(|role| kinds.iter().filter(move |kind| kind.to_lowercase().starts_with(role)));
-    for role in of_role {
-        let role: Vec<&String> = role.collect();
-        let sets = std::iter::once(role.clone()).chain(role.iter().map(|&kind| vec![kind]));
-        for kinds in sets {
-            let is = |letters: &str| kinds.iter().any(|kind| *kind == letters);
-            add(&|letters, _| is(letters));
-            for property in [4, 2, 1] {
-                add(&|letters, digit| is(letters) && digit & property > 0);
-                add(&|letters, digit| is(letters) && digit & property == 0);
-            }
-        }
-    }
-    groups
 }

@@ -2,15 +2,32 @@
 //!
 //! Each stage turns a value into the next one, so that a run can be kept between stages and taken up again.
 
-use features::structural::fuzzy::Function;
 use features::structural::fuzzy::compile::End;
+use features::structural::fuzzy::{Formula, Function, Output};
 use search::statistics::{Interval, wilson};
 
 use super::attribute::{Attributes, Mode};
 use super::deduce::{Granularity, Strategy, deduce};
-use super::field::{Arena, Brain, Field, Fixture, seed_of};
+use super::field::{Arena, Brain, Field, Fixture, Opening, TRIAL_OPENING, seed_of};
 use super::label::{self, Example};
-use super::{swarm, tree};
+use super::swarm::{self, Found, Outcome};
+use super::{tree, weigh};
+
+mod stored;
+
+/// How weights of terms are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Weights {
+    /// Not at all: they stay as they were discovered.
+    Uniform,
+    /// By a swarm.
+    Swarm,
+    /// By regression on results, unless the weights as discovered do as well in matches.
+    #[default]
+    Regression,
+    /// By regression, and then by a swarm that begins there.
+    Both,
+}
 
 /// How a run goes.
 #[derive(Clone, Debug)]
@@ -24,14 +41,28 @@ pub struct Settings {
     pub mode: Mode,
     /// How trees grow.
     pub tree: tree::Settings,
+    /// How many trees grow in each phase; each of them holds out another third of the examples.
+    pub trees: u32,
+    /// Whether each question of a tree gives two terms of its own as well, one for each answer. That is for weights by regression,
+    /// which leaves out what says nothing.
+    pub questions: bool,
     /// How many phases around its own an example belongs to.
     pub overlap: u32,
     /// How trees are simplified.
     pub strategy: Strategy,
     /// Which paths share a term; what suits the strategy if nothing is said.
     pub granularity: Option<Granularity>,
-    /// How weights are looked for.
+    /// How weights are found.
+    pub weights: Weights,
+    /// How regression finds them.
+    pub weigh: weigh::Settings,
+    /// Matches in which weights from regression have to do better than those that were discovered. With 0, they are taken
+    /// whatever they are worth.
+    pub guard: u32,
+    /// How a swarm finds them.
     pub swarm: swarm::Settings,
+    /// How many positions players open for a move, in all matches; nothing if they look one move ahead.
+    pub span: Option<u64>,
     /// How many champions are kept.
     pub champions: usize,
 }
@@ -43,12 +74,39 @@ impl Default for Settings {
             lines: vec![4_500],
             mode: Mode::default(),
             tree: tree::Settings::default(),
+            trees: 1,
+            questions: true,
             overlap: 0,
             strategy: Strategy::DS,
             granularity: None,
+            weights: Weights::default(),
+            weigh: weigh::Settings::default(),
+            guard: 200,
             swarm: swarm::Settings::default(),
+            span: None,
             champions: 20,
         }
+    }
+}
+
+impl Settings {
+    /// As Duminy's thesis has it: presence of states, one tree in each phase, and weights by a swarm that nobody guards.
+    pub fn thesis() -> Settings {
+        Settings {
+            mode: Mode::Thesis,
+            questions: false,
+            weights: Weights::Swarm,
+            swarm: swarm::Settings { guard: 0, ..swarm::Settings::default() },
+            ..Settings::default()
+        }
+    }
+
+    /// A function as it plays here.
+    ///
+    /// # Errors
+    /// What it says that means nothing.
+    pub fn brain(&self, field: &Field, function: &Function) -> Result<Brain, String> {
+        Ok(Brain::new(function, &field.vocabulary)?.searching(self.span))
     }
 }
 
@@ -59,8 +117,8 @@ pub enum Stage {
     Play,
     /// Examples: a function has to be discovered in them.
     Discover(Vec<Example>),
-    /// A function: weights have to be found for it.
-    Optimise(Function),
+    /// A function, and the examples that it was discovered in if they are needed: weights have to be found for it.
+    Optimise(Function, Vec<Example>),
     /// A function with weights: its place among the champions has to be found.
     Evaluate(Function),
 }
@@ -74,8 +132,8 @@ pub struct Run {
     pub stage: Stage,
     /// The champions, best first.
     pub champions: Vec<Function>,
-    /// What the swarm found in each cycle.
-    pub found: Vec<swarm::Found>,
+    /// How weights were found in each cycle.
+    pub found: Vec<Found>,
 }
 
 impl Default for Run {
@@ -92,19 +150,28 @@ impl Run {
     pub fn step(&mut self, field: &Field, settings: &Settings) -> Result<(), String> {
         let seed = seed_of(settings.seed, self.n_cycles as usize);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Play) {
-            Stage::Play => Stage::Discover(play(field, &self.champions, &settings.lines, seed_of(seed, 1))?),
-            Stage::Discover(examples) => Stage::Optimise(discover(field, &examples, settings, seed_of(seed, 2))),
-            Stage::Optimise(function) => {
-                let (function, found) = optimise(field, function, &settings.swarm, seed_of(seed, 3))?;
+            Stage::Play => {
+                let champions = self.champions.iter().take(settings.lines.len());
+                let champions =
+                    champions.map(|champion| settings.brain(field, champion)).collect::<Result<Vec<_>, _>>()?;
+                Stage::Discover(play(field, &champions, &settings.lines, seed_of(seed, 1)))
+            }
+            Stage::Discover(examples) => {
+                let function = discover(field, &examples, settings, seed_of(seed, 2));
+                let is_needed = matches!(settings.weights, Weights::Regression | Weights::Both);
+                Stage::Optimise(function, if is_needed { examples } else { Vec::new() })
+            }
+            Stage::Optimise(function, examples) => {
+                let (function, found) = optimise(field, function, &examples, settings, seed_of(seed, 3))?;
                 self.found.push(found);
                 Stage::Evaluate(function)
             }
             Stage::Evaluate(function) => {
-                let brain = |function: &Function| Brain::new(function, &field.vocabulary);
-                let newcomer = brain(&function)?;
-                let champions = self.champions.iter().map(brain).collect::<Result<Vec<_>, _>>()?;
+                let newcomer = settings.brain(field, &function)?;
+                let champions = self.champions.iter().map(|champion| settings.brain(field, champion));
+                let champions = champions.collect::<Result<Vec<_>, _>>()?;
                 let beats = |place: usize| {
-                    let outcome = field.matches(&[[&newcomer, &champions[place]]], seed_of(seed, 4 + place));
+                    let outcome = field.matches(&[[&newcomer, &champions[place]]], 0, seed_of(seed, 4 + place));
                     outcome[0].points() > 2
                 };
                 insert(&mut self.champions, function, settings.champions, beats);
@@ -144,17 +211,15 @@ fn fixtures<'a>(champions: &'a [Brain], lines: &[u32], seed: u64) -> Vec<Fixture
         (0..n).map(move |number| if number % 2 == 0 { [champion, None] } else { [None, champion] }).collect::<Vec<_>>()
     };
     let players = lines.iter().enumerate().flat_map(by);
-    players.enumerate().map(|(number, players)| Fixture { players, seed: seed_of(seed, number) }).collect()
+    players
+        .enumerate()
+        .map(|(number, players)| Fixture { players, seed: seed_of(seed, number), opening: Opening::default() })
+        .collect()
 }
 
 /// The positions of matches by champions against chance.
-///
-/// # Errors
-/// What a champion says that means nothing.
-pub fn play(field: &Field, champions: &[Function], lines: &[u32], seed: u64) -> Result<Vec<Example>, String> {
-    let brains = champions.iter().take(lines.len()).map(|champion| Brain::new(champion, &field.vocabulary));
-    let brains = brains.collect::<Result<Vec<_>, _>>()?;
-    Ok(label::examples(&field.vocabulary, &field.play(&fixtures(&brains, lines, seed), true)))
+pub fn play(field: &Field, champions: &[Brain], lines: &[u32], seed: u64) -> Vec<Example> {
+    label::examples(&field.vocabulary, &field.play(&fixtures(champions, lines, seed), true))
 }
 
 /// The function that trees find in examples; all weights are as the terms come.
@@ -165,27 +230,94 @@ pub fn discover(field: &Field, examples: &[Example], settings: &Settings, seed: 
     let of_phase = |(phase, places): (u32, Vec<usize>)| {
         let examples: Vec<&Example> = places.iter().map(|&place| &examples[place]).collect();
         let table = attributes.table(&field.vocabulary, &examples);
-        let seed = seed_of(seed, phase as usize);
-        let tree = tree::grow(&table, &tree::Settings { seed, ..settings.tree });
-        (phase, deduce(&tree, settings.strategy, granularity, &|attribute, holds| attributes.literal(attribute, holds)))
+        let literal = |attribute: usize, holds: bool| attributes.literal(attribute, holds);
+        let mut terms: Vec<(f64, Formula)> = Vec::new();
+        for number in 0..settings.trees.max(1) {
+            let seed = seed_of(seed_of(seed, phase as usize), number as usize);
+            let tree = tree::grow(&table, &tree::Settings { seed, ..settings.tree });
+            let mut new = deduce(&tree, settings.strategy, granularity, &literal);
+            if settings.questions {
+                let asked = tree.nodes.iter().filter_map(|node| node.split);
+                new.extend(asked.flat_map(|split| [true, false].map(|holds| (1.0, literal(split.attribute, holds)))));
+            }
+            for (weight, formula) in new {
+                if terms.iter().all(|(_, other)| *other != formula) {
+                    terms.push((weight, formula));
+                }
+            }
+        }
+        (phase, terms)
     };
     let phases = label::by_phase(examples, n_phases, settings.overlap).into_iter().map(of_phase);
-    Function { game: "discovered".to_owned(), phases: phases.filter(|(_, terms)| !terms.is_empty()).collect() }
+    let game = "discovered".to_owned();
+    Function { game, output: Output::Share, phases: phases.filter(|(_, terms)| !terms.is_empty()).collect() }
 }
 
-/// Looks for weights of a function's terms.
+/// Finds weights of a function's terms.
 ///
 /// # Errors
 /// What is wrong with the settings, or with the function.
 pub fn optimise(
     field: &Field,
-    mut function: Function,
-    settings: &swarm::Settings,
+    function: Function,
+    examples: &[Example],
+    settings: &Settings,
     seed: u64,
-) -> Result<(Function, swarm::Found), String> {
-    let brain = Brain::new(&function, &field.vocabulary)?;
+) -> Result<(Function, Found), String> {
+    match settings.weights {
+        Weights::Uniform => {
+            let found = as_found(&function, true, 0, 0);
+            Ok((function, found))
+        }
+        Weights::Swarm => by_swarm(field, function, None, settings, seed),
+        Weights::Regression => by_regression(field, function, examples, settings, seed),
+        Weights::Both => {
+            // A swarm moves in a space in which only shares count.
+            let weigh = weigh::Settings { output: Output::Share, ..settings.weigh.clone() };
+            let settings = Settings { weigh, ..settings.clone() };
+            let (function, first) = by_regression(field, function, examples, &settings, seed)?;
+            let [least, most] = settings.swarm.range;
+            let largest = first.weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            let start = first.weights.iter().map(|weight| (weight / largest * most).max(least)).collect();
+            let (function, found) = by_swarm(field, function, Some(start), &settings, seed_of(seed, 1))?;
+            Ok((function, Found { n_matches: first.n_matches + found.n_matches, ..found }))
+        }
+    }
+}
+
+fn as_found(function: &Function, is_start: bool, points: u32, n_guard: u32) -> Found {
+    let weights = function.phases.iter().flat_map(|(_, terms)| terms).map(|(weight, _)| *weight).collect();
+    Found { weights, is_start, points, n_guard, n_matches: u64::from(n_guard), n_epochs: 0, n_replaced: 0 }
+}
+
+fn by_regression(
+    field: &Field,
+    function: Function,
+    examples: &[Example],
+    settings: &Settings,
+    seed: u64,
+) -> Result<(Function, Found), String> {
+    let weighed = weigh::weigh(&field.vocabulary, &function, examples, &settings.weigh)?;
+    let (one, other) = (settings.brain(field, &weighed)?, settings.brain(field, &function)?);
+    let guard = vec![[&one, &other]; settings.guard as usize];
+    let points: u32 = field.matches(&guard, TRIAL_OPENING, seed).into_iter().map(Outcome::points).sum();
+    let is_start = settings.guard > 0 && points <= 2 * settings.guard;
+    let function = if is_start { function } else { weighed };
+    let found = as_found(&function, is_start, points, settings.guard);
+    Ok((function, found))
+}
+
+fn by_swarm(
+    field: &Field,
+    mut function: Function,
+    start: Option<Vec<f64>>,
+    settings: &Settings,
+    seed: u64,
+) -> Result<(Function, Found), String> {
+    let brain = settings.brain(field, &function)?;
     let mut arena = Arena { field, brain: &brain, seed };
-    let found = swarm::search(brain.n_terms(), &swarm::Settings { seed, ..settings.clone() }, &mut arena)?;
+    let swarm = swarm::Settings { seed, start, ..settings.swarm.clone() };
+    let found = swarm::search(brain.n_terms(), &swarm, &mut arena)?;
     let terms = function.phases.iter_mut().flat_map(|(_, terms)| terms);
     terms.zip(&found.weights).for_each(|((weight, _), found)| *weight = *found);
     Ok((function, found))

@@ -1,22 +1,26 @@
 //! Matches between evaluation functions in the feature language, many at a time.
 //!
 //! Players look one move ahead: they take the move into the position that their function likes best, any of several by
-//! chance. Up to 512 matches go on side by side, and what their players look at is seen 512 positions at a time. Each match
-//! has a seed of its own, so that it does not matter how many are played together.
+//! chance. Or they search: best-first, opening so many positions ([`Brain::searching`]). Up to 512 matches go on side by side,
+//! and what their players look at is seen 512 positions at a time. Each match has a seed of its own, so that it does not matter
+//! how many are played together.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use features::game::Game;
 use features::structural::effects;
-use features::structural::fuzzy::compile::{Compiled, End, MARGIN, Position};
+use features::structural::fuzzy::compile::{Compiled, End, Position};
 use features::structural::fuzzy::{Cardinalities, Function, Vocabulary};
 use features::structural::squares::{self, Observer, Sight, Squares, StateId};
 use insight::structure::turn::Kind;
 use machine::lanes::{self, LANES, Lanes, Vector};
-use machine::network::Wire;
+use machine::network::{Network, Wire};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use search::principal::{self, Met, Tree};
 
+use super::judge::opinion;
 use super::label::Line;
 use super::swarm::{Outcome, Referee};
 
@@ -59,6 +63,8 @@ pub struct Brain {
     /// For each phase with terms, its first weight, and how many there are.
     spans: Arc<Vec<(u32, usize, usize)>>,
     weights: Vec<f64>,
+    /// How many positions it opens for a move; nothing if it looks one move ahead.
+    span: Option<u64>,
 }
 
 impl Brain {
@@ -73,13 +79,18 @@ impl Brain {
             weights.extend(terms.iter().map(|(weight, _)| weight));
         }
         let compiled = Arc::new(Compiled::new(function, vocabulary)?);
-        Ok(Brain { compiled, spans: Arc::new(spans), weights })
+        Ok(Brain { compiled, spans: Arc::new(spans), weights, span: None })
     }
 
     /// The same with other weights.
     pub fn with_weights(&self, weights: &[f64]) -> Brain {
         assert_eq!(weights.len(), self.weights.len(), "a weight for each term");
         Brain { weights: weights.to_vec(), ..self.clone() }
+    }
+
+    /// The same, playing by best-first search that opens so many positions besides the first (Duminy's BFSS); or one move ahead.
+    pub fn searching(self, span: Option<u64>) -> Brain {
+        Brain { span, ..self }
     }
 
     /// How many terms there are.
@@ -94,16 +105,26 @@ impl Brain {
 
     /// What it expects in a position of a phase for the one who looks.
     pub fn judge(&self, position: &Position, phase: u32) -> f64 {
-        let near = self.spans.iter().min_by_key(|(other, ..)| (other.abs_diff(phase), *other));
-        let Some(&(_, first, n)) = near else { return 0.5 };
-        let weights = &self.weights[first..first + n];
+        let Some(terms) = self.terms_at(phase) else { return 0.5 };
+        let weights = &self.weights[terms];
         let sum = |flipped: bool| -> f64 {
             let terms = self.compiled.terms(position, phase, flipped);
             terms.iter().zip(weights).map(|(value, weight)| value * weight).sum()
         };
-        let (own, others) = (sum(false), sum(true));
-        let share = if own + others > 0.0 { own / (own + others) } else { 0.5 };
-        MARGIN + (1.0 - 2.0 * MARGIN) * share
+        self.compiled.output().value(sum(false), sum(true))
+    }
+
+    /// The terms that count in a phase, as places among all; nothing if there are none.
+    pub fn terms_at(&self, phase: u32) -> Option<Range<usize>> {
+        let near = self.spans.iter().min_by_key(|(other, ..)| (other.abs_diff(phase), *other));
+        near.map(|&(_, first, n)| first..first + n)
+    }
+
+    /// The values of the terms that count where the squares are seen in these states, for the one who looks and for the other
+    /// side.
+    pub fn terms(&self, vocabulary: &Vocabulary, seen: &[StateId]) -> [Vec<f64>; 2] {
+        let (position, phase) = (Position::new(vocabulary, seen), vocabulary.phase(seen));
+        [false, true].map(|flipped| self.compiled.terms(&position, phase, flipped))
     }
 }
 
@@ -112,7 +133,18 @@ impl Brain {
 pub struct Fixture<'a> {
     /// Who plays each role; nobody plays by chance.
     pub players: [Option<&'a Brain>; 2],
-    /// All chance comes from this.
+    /// All other chance comes from this.
+    pub seed: u64,
+    /// What it begins with.
+    pub opening: Opening,
+}
+
+/// Moves by chance at the beginning of a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// How many.
+    pub plies: u32,
+    /// Which ones.
     pub seed: u64,
 }
 
@@ -150,7 +182,7 @@ impl Field {
 
     /// A match by chance alone.
     pub fn by_chance(&self, seed: u64, number: usize) -> Fixture<'static> {
-        Fixture { players: [None, None], seed: seed_of(seed, number) }
+        Fixture { players: [None, None], seed: seed_of(seed, number), opening: Opening::default() }
     }
 
     /// Plays matches. The positions that were seen are recorded if that is wanted.
@@ -175,11 +207,13 @@ impl Field {
         all.into_iter().flat_map(|(_, lines)| lines).collect()
     }
 
-    /// Plays matches of two games each between brains.
-    pub fn matches<'a>(&self, pairs: &[[&'a Brain; 2]], seed: u64) -> Vec<Outcome> {
+    /// Plays matches of two games each between brains. Both games of a match begin with the same moves by chance, as many as
+    /// are said.
+    pub fn matches<'a>(&self, pairs: &[[&'a Brain; 2]], plies: u32, seed: u64) -> Vec<Outcome> {
         let fixture = |(number, &[one, other]): (usize, &[&'a Brain; 2])| {
             let players = [[Some(one), Some(other)], [Some(other), Some(one)]];
-            [0, 1].map(|game| Fixture { players: players[game], seed: seed_of(seed, 2 * number + game) })
+            let opening = Opening { plies, seed: seed_of(seed ^ 0x09e4, number) };
+            [0, 1].map(|game| Fixture { players: players[game], seed: seed_of(seed, 2 * number + game), opening })
         };
         let fixtures: Vec<Fixture> = pairs.iter().enumerate().flat_map(fixture).collect();
         let result = |line: &Line, role: usize| match line.ends[role] {
@@ -209,15 +243,29 @@ pub struct Arena<'a> {
     pub seed: u64,
 }
 
-impl Referee for Arena<'_> {
-    fn play(&mut self, matches: &[(&[f64], &[f64])]) -> Vec<Outcome> {
+impl Arena<'_> {
+    fn outcomes(&mut self, matches: &[(&[f64], &[f64])], plies: u32) -> Vec<Outcome> {
         let brains: Vec<[Brain; 2]> =
             matches.iter().map(|(one, other)| [one, other].map(|weights| self.brain.with_weights(weights))).collect();
         let pairs: Vec<[&Brain; 2]> = brains.iter().map(|pair| pair.each_ref()).collect();
         self.seed = seed_of(self.seed, 1);
-        self.field.matches(&pairs, self.seed)
+        self.field.matches(&pairs, plies, self.seed)
     }
 }
+
+impl Referee for Arena<'_> {
+    fn play(&mut self, matches: &[(&[f64], &[f64])]) -> Vec<Outcome> {
+        self.outcomes(matches, 0)
+    }
+
+    fn trial(&mut self, one: &[f64], other: &[f64], n: u32) -> Vec<Outcome> {
+        self.outcomes(&vec![(one, other); n as usize], TRIAL_OPENING)
+    }
+}
+
+/// How many moves by chance matches begin with that are to tell which of two brains is better: players hardly leave anything to
+/// chance themselves, so that all matches would be the same.
+pub const TRIAL_OPENING: u32 = 6;
 
 /// A thread's working memory.
 struct Table<'a> {
@@ -233,11 +281,23 @@ struct Table<'a> {
 struct Seat<'a> {
     fixture: Fixture<'a>,
     random: Pcg64Mcg,
+    /// Chance in the opening.
+    opening: Pcg64Mcg,
     state: Box<[u64]>,
     /// Who made the last move.
     mover: usize,
     line: Line,
     is_over: bool,
+}
+
+/// A search that goes on.
+struct Thought<'a> {
+    seat: usize,
+    role: usize,
+    brain: &'a Brain,
+    tree: Tree,
+    /// The moves of both roles in each state that was met.
+    legal: Vec<[Vec<u32>; 2]>,
 }
 
 /// What follows from a move.
@@ -261,6 +321,7 @@ impl<'a> Table<'a> {
         let seat = |fixture: &Fixture<'a>| Seat {
             fixture: *fixture,
             random: Pcg64Mcg::seed_from_u64(fixture.seed),
+            opening: Pcg64Mcg::seed_from_u64(fixture.opening.seed),
             state: initial.clone(),
             mover: 0,
             line: Line { seen: Vec::new(), ends: [End::Drawn; 2] },
@@ -272,7 +333,7 @@ impl<'a> Table<'a> {
             if going.is_empty() {
                 break;
             }
-            self.step(&mut seats, &going, ply == self.field.plies);
+            self.step(&mut seats, &going, ply);
             if record {
                 self.record(&mut seats);
             }
@@ -281,22 +342,17 @@ impl<'a> Table<'a> {
     }
 
     /// Goes one joint move on in every match.
-    fn step(&mut self, seats: &mut [Seat], going: &[usize], is_last: bool) {
-        let network = self.field.game.circuit.network.clone();
+    fn step(&mut self, seats: &mut [Seat<'a>], going: &[usize], ply: u32) {
+        let is_last = ply == self.field.plies;
         // Step 1. Who has which moves, and which matches are over.
         let states: Vec<&[u64]> = going.iter().map(|&seat| &*seats[seat].state).collect();
         self.lanes.load_all(&states);
         self.lanes.evaluate();
         let ends = ends(&mut self.lanes);
-        let mut legal: Vec<[Vec<u32>; 2]> = vec![Default::default(); going.len()];
-        for (role, moves) in network.moves_of.iter().enumerate() {
-            for chosen in moves.clone() {
-                let which = self.lanes.lanes_where(network.legal[chosen as usize]);
-                which.lanes().take_while(|&lane| lane < going.len()).for_each(|lane| legal[lane][role].push(chosen));
-            }
-        }
+        let mut legal = legal(&self.field.game.circuit.network, &mut self.lanes, going.len());
         // Step 2. Choices by chance, and those to be looked at.
         let mut ahead: Vec<Ahead> = Vec::new();
+        let mut searches: Vec<Thought> = Vec::new();
         for (lane, &number) in going.iter().enumerate() {
             let seat = &mut seats[number];
             if let Some(ends) = ends[lane] {
@@ -317,17 +373,40 @@ impl<'a> Table<'a> {
                 ahead.push(Ahead { seat: number, mover, state: seat.state.clone(), joint: joint(chosen) });
             };
             match seat.fixture.players[mover] {
-                Some(_) if own.len() > 1 => own.iter().for_each(|&chosen| push(chosen)),
+                _ if ply < seat.fixture.opening.plies => push(own[seat.opening.random_range(0..own.len())]),
+                Some(Brain { span: None, .. }) if own.len() > 1 => own.iter().for_each(|&chosen| push(chosen)),
+                Some(brain @ Brain { span: Some(span), .. }) if own.len() > 1 => {
+                    let root = Met {
+                        state: seat.state.clone(),
+                        joint: Vec::new(),
+                        value: 0.5,
+                        is_end: false,
+                        maximises: true,
+                    };
+                    let mut tree = Tree::new(principal::Settings { span: *span, ..principal::Settings::default() });
+                    tree.begin(root);
+                    let legal = vec![std::mem::take(&mut legal[lane])];
+                    searches.push(Thought { seat: number, role: mover, brain, tree, legal });
+                }
                 _ => push(own[seat.random.random_range(0..own.len())]),
             }
+        }
+        self.search(&mut searches);
+        for search in searches {
+            let line = search.tree.line();
+            let joint = line.first().expect("a role with a choice has a move");
+            let (seat, mover) = (search.seat, search.role);
+            ahead.push(Ahead { seat, mover, state: seats[seat].state.clone(), joint: [joint[0], joint[1]] });
         }
         // Step 3. What follows, and what players think of it.
         let steps: Vec<(&[u64], &[u32])> = ahead.iter().map(|next| (&*next.state, &next.joint[..])).collect();
         let following = self.ahead.successors(&steps);
         ahead.iter_mut().zip(following).for_each(|(next, state)| next.state = state);
+        let mut n_ahead = vec![0; seats.len()];
+        ahead.iter().for_each(|next| n_ahead[next.seat] += 1);
         let mut best: Vec<(f64, u32)> = vec![(f64::NEG_INFINITY, 0); seats.len()];
         for batch in ahead.chunks(LANES) {
-            let several = |next: &Ahead| seats[next.seat].fixture.players[next.mover].is_some();
+            let several = |next: &Ahead| n_ahead[next.seat] > 1;
             let worths = if batch.iter().any(several) { self.worths(seats, batch) } else { vec![0.0; batch.len()] };
             for (next, worth) in batch.iter().zip(worths) {
                 let (most, n_equal) = &mut best[next.seat];
@@ -342,6 +421,67 @@ impl<'a> Table<'a> {
                         seat.mover = next.mover;
                     }
                 }
+            }
+        }
+    }
+
+    /// Lets searches go on, side by side, until all are over.
+    fn search(&mut self, searches: &mut [Thought]) {
+        loop {
+            // Step 1. What each of them opens next, and the joint moves from there.
+            let mut wanted: Vec<(usize, u32, Vec<[u32; 2]>)> = Vec::new();
+            for (number, search) in searches.iter().enumerate() {
+                let Ok(leaf) = search.tree.next() else { continue };
+                let [one, other] = &search.legal[leaf as usize];
+                let joints = one.iter().flat_map(|&one| other.iter().map(move |&other| [one, other])).collect();
+                wanted.push((number, leaf, joints));
+            }
+            if wanted.is_empty() {
+                return;
+            }
+            // Step 2. What follows, and what it is worth.
+            let steps: Vec<(&[u64], &[u32])> = wanted
+                .iter()
+                .flat_map(|(number, leaf, joints)| {
+                    let state = searches[*number].tree.state(*leaf);
+                    joints.iter().map(move |joint| (state, &joint[..]))
+                })
+                .collect();
+            let following = self.ahead.successors(&steps);
+            let of: Vec<usize> = wanted.iter().flat_map(|(number, _, joints)| vec![*number; joints.len()]).collect();
+            let mut worths: Vec<(f32, bool, [Vec<u32>; 2])> = Vec::with_capacity(following.len());
+            for (states, of) in following.chunks(LANES).zip(of.chunks(LANES)) {
+                self.ahead.load_all(&states.iter().map(|state| &**state).collect::<Vec<_>>());
+                self.ahead.evaluate();
+                let ends = ends(&mut self.ahead);
+                let legal = legal(&self.field.game.circuit.network, &mut self.ahead, states.len());
+                let sight = look(self.field, &self.ahead, &mut self.observer);
+                let mut seen: Vec<StateId> = Vec::new();
+                for (lane, (&number, legal)) in of.iter().zip(legal).enumerate() {
+                    let Thought { role, brain, .. } = searches[number];
+                    let worth = match ends[lane] {
+                        Some(ends) => ends[role].value() as f32,
+                        None => {
+                            seen.clear();
+                            sight.states(lane, 0, &mut seen);
+                            let first = opinion(brain, &self.field.vocabulary, &seen);
+                            if role == 0 { first } else { 1.0 - first }
+                        }
+                    };
+                    worths.push((worth, ends[lane].is_some(), legal));
+                }
+            }
+            // Step 3. Each search hears of its own.
+            let mut found = following.into_iter().zip(worths);
+            for (number, leaf, joints) in wanted {
+                let Thought { role, tree, legal, .. } = &mut searches[number];
+                let mut following = Vec::with_capacity(joints.len());
+                for (joint, (state, (value, is_end, moves))) in joints.iter().zip(found.by_ref()) {
+                    let maximises = !is_end && moves[*role].len() > 1;
+                    legal.push(moves);
+                    following.push(Met { state, joint: joint.to_vec(), value, is_end, maximises });
+                }
+                tree.open(leaf, following);
             }
         }
     }
@@ -382,6 +522,18 @@ impl<'a> Table<'a> {
             seat.line.seen.push((seat.mover as u32, seen));
         }
     }
+}
+
+/// The legal moves of both roles in the first lanes; after [`Lanes::evaluate`].
+fn legal(network: &Network, lanes: &mut Lanes, n: usize) -> Vec<[Vec<u32>; 2]> {
+    let mut legal: Vec<[Vec<u32>; 2]> = vec![Default::default(); n];
+    for (role, moves) in network.moves_of.iter().enumerate() {
+        for chosen in moves.clone() {
+            let which = lanes.lanes_where(network.legal[chosen as usize]);
+            which.lanes().take_while(|&lane| lane < n).for_each(|lane| legal[lane][role].push(chosen));
+        }
+    }
+    legal
 }
 
 /// The results in each lane where the match is over; after [`Lanes::evaluate`].

@@ -1,6 +1,6 @@
 //! The evaluation functions for Checkers that Duminy (2006) wrote by hand, to compare searches and learned functions with.
 
-use features::structural::fuzzy::{Cardinalities, Function, Vocabulary, text};
+use features::structural::fuzzy::{Cardinalities, Function, Output, Vocabulary, text};
 
 use super::field::{Brain, Field};
 
@@ -40,7 +40,8 @@ pub fn uniform(field: &Field) -> Result<Brain, String> {
 fn brain(field: &Field, weigh: impl Fn(f64) -> f64) -> Result<Brain, String> {
     let term = |(weight, formula): (f64, &str)| Ok((weigh(weight), text::formula(formula)?));
     let terms = TERMS.into_iter().map(term).collect::<Result<Vec<_>, String>>()?;
-    Brain::new(&Function { game: "checkers".to_owned(), phases: vec![(0, terms)] }, &counted_by_hand(field))
+    let function = Function { game: "checkers".to_owned(), output: Output::Share, phases: vec![(0, terms)] };
+    Brain::new(&function, &counted_by_hand(field))
 }
 
 /// With the bounds of the thesis instead of those that were seen in random matches: a side has at most the pieces that it has

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use features::structural::fuzzy::Vocabulary;
 use features::structural::squares::{Observer, StateId};
 use machine::RoleId;
 use machine::lanes::{LANES, Lanes};
@@ -27,8 +28,12 @@ pub struct Judge<'a> {
     known: FxHashMap<u128, f32>,
 }
 
-/// Opinions are multiples of this, so that one role's is exactly what the other's leaves of 1: searches compare them.
-const GRAIN: f64 = 1.0 / (1u32 << 20) as f64;
+/// What a brain promises the first role, which sees these states. It is a multiple of a small number, so that one role's opinion
+/// is exactly what the other's leaves of 1: searches compare them.
+pub(super) fn opinion(brain: &Brain, vocabulary: &Vocabulary, seen: &[StateId]) -> f32 {
+    const GRAIN: f64 = 1.0 / (1u32 << 20) as f64;
+    ((brain.think(vocabulary, seen) / GRAIN).round() * GRAIN) as f32
+}
 
 /// How many states are remembered, about.
 const MOST: usize = 20_000;
@@ -76,8 +81,7 @@ impl<'a> Judge<'a> {
             for (lane, (hash, _)) in states.iter().enumerate() {
                 seen.clear();
                 sight.states(lane, 0, &mut seen);
-                let value = self.brain.think(&self.field.vocabulary, &seen);
-                self.known.insert(*hash, ((value / GRAIN).round() * GRAIN) as f32);
+                self.known.insert(*hash, opinion(self.brain, &self.field.vocabulary, &seen));
             }
         }
     }

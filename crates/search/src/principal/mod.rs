@@ -50,11 +50,32 @@ impl Default for Settings {
 /// A player by best-first minimax.
 pub struct Principal<P> {
     position: P,
+    role: RoleId,
+    tree: Tree,
+}
+
+/// What a search has met. It says which state is to be opened next; the caller finds out what follows, in whatever way suits it:
+/// one search at a time, or many side by side.
+pub struct Tree {
     settings: Settings,
     nodes: Vec<Node>,
-    role: RoleId,
     /// States that were opened, the root included, in this order.
     opened: Vec<u32>,
+}
+
+/// A state to be put into a tree.
+#[derive(Clone, Debug)]
+pub struct Met {
+    /// The state.
+    pub state: Box<[u64]>,
+    /// The joint move that leads here; empty at the root.
+    pub joint: Vec<u32>,
+    /// The searching role's result or expectation.
+    pub value: f32,
+    /// Whether the match is over.
+    pub is_end: bool,
+    /// Whether the searching role is the one to move here.
+    pub maximises: bool,
 }
 
 /// A state that was met.
@@ -81,44 +102,70 @@ struct Node {
 /// The order of leaves: less comes first.
 type Rank = (i64, u32);
 
-impl<P: Position> Principal<P> {
-    /// A player that judges by this position.
-    pub fn new(position: P, settings: Settings) -> Principal<P> {
-        Principal { position, settings, nodes: Vec::new(), role: RoleId(0), opened: Vec::new() }
+impl Tree {
+    /// An empty tree.
+    pub fn new(settings: Settings) -> Tree {
+        Tree { settings, nodes: Vec::new(), opened: Vec::new() }
     }
 
-    /// Searches from a state for a role.
-    pub fn search(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
-        self.role = role;
+    /// Forgets everything and begins with a state.
+    pub fn begin(&mut self, root: Met) {
         self.nodes.clear();
         self.opened.clear();
-        self.position.jump(state);
-        self.add(0, Vec::new(), 0, 0.5);
-        let mut stop = StopReason::Nodes;
-        let mut leaf = 0;
-        loop {
-            self.open(leaf);
-            let root = &self.nodes[0];
-            if root.end && root.value >= 1.0 {
-                stop = StopReason::Solved;
-                break;
-            }
-            if self.opened.len() as u64 > self.settings.span || self.nodes.len() as u64 >= limit.nodes {
-                break;
-            }
-            if (limit.stop)() {
-                stop = StopReason::Stopped;
-                break;
-            }
-            match root.first.or_else(|| self.beyond_ends()) {
-                Some((_, next)) => leaf = next,
-                None => {
-                    stop = if root.nearest.is_none() { StopReason::Solved } else { StopReason::Depth };
-                    break;
-                }
-            }
+        self.add(0, 0, root);
+    }
+
+    /// The number of the state that is to be opened next, or why the search is over. States have numbers in the order in which
+    /// they were met, from 0 for the root.
+    pub fn next(&self) -> Result<u32, StopReason> {
+        if self.opened.is_empty() {
+            return Ok(0);
         }
-        self.answer(stop)
+        let root = &self.nodes[0];
+        if root.end && root.value >= 1.0 {
+            return Err(StopReason::Solved);
+        }
+        if self.opened.len() as u64 > self.settings.span {
+            return Err(StopReason::Nodes);
+        }
+        let none = || if root.nearest.is_none() { StopReason::Solved } else { StopReason::Depth };
+        root.first.or_else(|| self.beyond_ends()).map(|(_, next)| next).ok_or_else(none)
+    }
+
+    /// A state that was met.
+    pub fn state(&self, number: u32) -> &[u64] {
+        &self.nodes[number as usize].state
+    }
+
+    /// Opens a leaf: adds what may follow, and tells its ancestors.
+    pub fn open(&mut self, leaf: u32, following: impl IntoIterator<Item = Met>) {
+        self.opened.push(leaf);
+        let (ply, first) = (self.nodes[leaf as usize].ply, self.nodes.len() as u32);
+        following.into_iter().for_each(|met| self.add(leaf, ply + 1, met));
+        let n = self.nodes.len() as u32 - first;
+        self.nodes[leaf as usize].children = Some((first, n));
+        let mut at = leaf;
+        loop {
+            self.back_up(at);
+            if at == 0 {
+                break;
+            }
+            at = self.nodes[at as usize].parent;
+        }
+    }
+
+    /// The joint moves of the principal line: always the first state that has the value, an end before others.
+    pub fn line(&self) -> Vec<&[u32]> {
+        let (mut line, mut at) = (Vec::new(), 0u32);
+        while let Some((first, n)) = self.nodes[at as usize].children.filter(|(_, n)| *n > 0) {
+            let value = self.nodes[at as usize].value;
+            let same: Vec<u32> =
+                (first..first + n).filter(|&child| self.nodes[child as usize].value == value).collect();
+            let won = |child: &&u32| self.nodes[**child as usize].end && value >= 1.0;
+            at = *same.iter().find(won).unwrap_or(&same[0]);
+            line.push(&self.nodes[at as usize].joint[..]);
+        }
+        line
     }
 
     /// The nearest leaf below the best move that has one.
@@ -132,56 +179,26 @@ impl<P: Position> Principal<P> {
         best.and_then(|best| best.nearest)
     }
 
-    /// Adds the position's current state as a leaf.
-    fn add(&mut self, parent: u32, joint: Vec<u32>, ply: u32, value: f32) {
-        let is_end = self.position.machine().terminal();
+    fn add(&mut self, parent: u32, ply: u32, met: Met) {
         let number = self.nodes.len() as u32;
-        let maximises = !is_end && legal_moves(self.position.machine())[self.role.0 as usize].len() > 1;
         let order = match self.settings.tie {
             Tie::Shallow => i64::from(ply),
             Tie::Deep => -i64::from(ply),
         };
-        let state = self.position.machine().bits().into();
-        let open = (!is_end).then_some(number);
+        let open = (!met.is_end).then_some(number);
         self.nodes.push(Node {
-            state,
+            state: met.state,
             parent,
-            joint,
+            joint: met.joint,
             ply,
-            value,
-            maximises,
-            is_end,
+            value: met.value,
+            maximises: met.maximises,
+            is_end: met.is_end,
             children: None,
-            end: is_end,
+            end: met.is_end,
             first: open.map(|number| (order, number)),
             nearest: open.map(|number| (i64::from(ply), number)),
         });
-    }
-
-    /// Opens a leaf: adds what may follow, and tells its ancestors.
-    fn open(&mut self, leaf: u32) {
-        self.opened.push(leaf);
-        let (state, ply) = (self.nodes[leaf as usize].state.clone(), self.nodes[leaf as usize].ply);
-        let first = self.nodes.len() as u32;
-        self.position.jump(&state);
-        let legal = legal_moves(self.position.machine());
-        let mover = mover(&legal, self.role);
-        for joint in all(&legal) {
-            self.position.make(&joint);
-            let value = worth_after(&mut self.position, self.role, mover);
-            self.add(leaf, joint, ply + 1, value);
-            self.position.unmake();
-        }
-        let n = self.nodes.len() as u32 - first;
-        self.nodes[leaf as usize].children = Some((first, n));
-        let mut at = leaf;
-        loop {
-            self.back_up(at);
-            if at == 0 {
-                break;
-            }
-            at = self.nodes[at as usize].parent;
-        }
     }
 
     fn back_up(&mut self, at: u32) {
@@ -197,32 +214,75 @@ impl<P: Position> Principal<P> {
         let node = &mut self.nodes[at as usize];
         (node.value, node.end, node.first, node.nearest) = (value, end, found.0, found.1);
     }
+}
+
+impl<P: Position> Principal<P> {
+    /// A player that judges by this position.
+    pub fn new(position: P, settings: Settings) -> Principal<P> {
+        Principal { position, role: RoleId(0), tree: Tree::new(settings) }
+    }
+
+    /// Searches from a state for a role.
+    pub fn search(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
+        self.role = role;
+        self.position.jump(state);
+        let root = self.met(Vec::new(), 0.5);
+        self.tree.begin(root);
+        let stop = loop {
+            let leaf = match self.tree.next() {
+                Ok(leaf) => leaf,
+                Err(stop) => break stop,
+            };
+            if !self.tree.opened.is_empty() && self.tree.nodes.len() as u64 >= limit.nodes {
+                break StopReason::Nodes;
+            }
+            if !self.tree.opened.is_empty() && (limit.stop)() {
+                break StopReason::Stopped;
+            }
+            self.open(leaf);
+        };
+        self.answer(stop)
+    }
+
+    /// The position's current state.
+    fn met(&self, joint: Vec<u32>, value: f32) -> Met {
+        let machine = self.position.machine();
+        let is_end = machine.terminal();
+        let maximises = !is_end && legal_moves(machine)[self.role.0 as usize].len() > 1;
+        Met { state: machine.bits().into(), joint, value, is_end, maximises }
+    }
+
+    fn open(&mut self, leaf: u32) {
+        self.position.jump(self.tree.state(leaf));
+        let legal = legal_moves(self.position.machine());
+        let mover = mover(&legal, self.role);
+        let mut following = Vec::new();
+        for joint in all(&legal) {
+            self.position.make(&joint);
+            let value = worth_after(&mut self.position, self.role, mover);
+            following.push(self.met(joint, value));
+            self.position.unmake();
+        }
+        self.tree.open(leaf, following);
+    }
 
     fn answer(&self, stop: StopReason) -> Answer {
         let n_roles = self.position.machine().network().roles.len();
         let own = self.role.0 as usize;
-        let mut answer = Answer { nodes: self.nodes.len() as u64 - 1, stop, ..Answer::default() };
-        answer.judged = self.nodes.iter().skip(1).filter(|node| !node.is_end).count() as u64;
-        answer.opened = self.opened.len() as u64 - 1;
+        let Tree { nodes, opened, .. } = &self.tree;
+        let mut answer = Answer { nodes: nodes.len() as u64 - 1, stop, ..Answer::default() };
+        answer.judged = nodes.iter().skip(1).filter(|node| !node.is_end).count() as u64;
+        answer.opened = opened.len() as u64 - 1;
         answer.proven = stop == StopReason::Solved;
-        answer.depth = self.nodes.iter().map(|node| node.ply).max().unwrap_or(0);
+        answer.depth = nodes.iter().map(|node| node.ply).max().unwrap_or(0);
         answer.values = vec![f32::NAN; n_roles];
-        answer.values[own] = self.nodes[0].value;
-        // Step 1. The line: the first child that has the value, an end before others.
-        let mut at = 0u32;
-        while let Some((first, n)) = self.nodes[at as usize].children.filter(|(_, n)| *n > 0) {
-            let value = self.nodes[at as usize].value;
-            let same: Vec<u32> =
-                (first..first + n).filter(|&child| self.nodes[child as usize].value == value).collect();
-            let won = |child: &&u32| self.nodes[**child as usize].end && value >= 1.0;
-            at = *same.iter().find(won).unwrap_or(&same[0]);
-            answer.line.push(self.nodes[at as usize].joint.clone());
-        }
+        answer.values[own] = nodes[0].value;
+        answer.line = self.tree.line().into_iter().map(<[u32]>::to_vec).collect();
         answer.joint = answer.line.first().cloned().unwrap_or_default();
-        // Step 2. What each of our moves is worth at least.
+        // What each of our moves is worth at least.
         let mut reports: Vec<MoveReport> = Vec::new();
-        let (first, n) = self.nodes[0].children.unwrap_or((0, 0));
-        for child in &self.nodes[first as usize..(first + n) as usize] {
+        let (first, n) = nodes[0].children.unwrap_or((0, 0));
+        for child in &nodes[first as usize..(first + n) as usize] {
             let proven = child.is_end;
             match reports.iter_mut().find(|report| report.chosen == child.joint[own]) {
                 Some(report) => {

@@ -82,14 +82,14 @@ impl<P: Position> Principal<P> {
     fn path(&self, mut node: u32) -> Vec<Vec<u32>> {
         let mut path = Vec::new();
         while node != 0 {
-            path.insert(0, self.nodes[node as usize].joint.clone());
-            node = self.nodes[node as usize].parent;
+            path.insert(0, self.tree.nodes[node as usize].joint.clone());
+            node = self.tree.nodes[node as usize].parent;
         }
         path
     }
 
     fn paths(&self) -> Vec<Vec<Vec<u32>>> {
-        self.opened.iter().map(|&node| self.path(node)).collect()
+        self.tree.opened.iter().map(|&node| self.path(node)).collect()
     }
 }
 
@@ -167,7 +167,7 @@ fn ties_are_broken_by_distance() {
         let drawn = Drawn { machine: of_rules(LINE), seed: 1, constant: true };
         let mut search = Principal::new(drawn, settings(tie, 30));
         search.search(&start, RoleId(0), &Limit::nodes(u64::MAX));
-        search.opened.iter().map(|&node| search.nodes[node as usize].ply).collect::<Vec<_>>()
+        search.tree.opened.iter().map(|&node| search.tree.nodes[node as usize].ply).collect::<Vec<_>>()
     };
     let (shallow, deep) = (plies(Tie::Shallow), plies(Tie::Deep));
     assert!(shallow.is_sorted() && shallow.len() == 31, "{shallow:?}");
@@ -181,11 +181,11 @@ fn the_span_is_kept() {
     for span in [0, 1, 7, 50] {
         let mut search = Principal::new(Drawn::new(of_game("connect-four-5x4"), 3), settings(Tie::Shallow, span));
         let answer = search.search(&start, RoleId(0), &Limit::nodes(u64::MAX));
-        assert_eq!((search.opened.len() as u64, answer.opened, answer.judged), (span + 1, span, answer.nodes));
+        assert_eq!((search.tree.opened.len() as u64, answer.opened, answer.judged), (span + 1, span, answer.nodes));
         assert!(answer.nodes >= 5 && !answer.joint.is_empty());
         let mut few = Principal::new(Drawn::new(of_game("connect-four-5x4"), 3), settings(Tie::Shallow, 1_000));
         few.search(&start, RoleId(0), &Limit::nodes(20));
-        assert!(few.nodes.len() < 30);
+        assert!(few.tree.nodes.len() < 30);
     }
 }
 
@@ -211,15 +211,15 @@ fn ends_are_known() {
         let mut search = Principal::new(drawn, settings(tie, 100));
         let answer = search.search(&state, RoleId(0), &Limit::nodes(u64::MAX));
         assert_eq!(network.name(network.moves[answer.joint[0] as usize]), "(mark 1 3)");
-        assert_eq!((answer.stop, answer.values[0], search.opened.len()), (StopReason::Solved, 1.0, 1));
+        assert_eq!((answer.stop, answer.values[0], search.tree.opened.len()), (StopReason::Solved, 1.0, 1));
     }
     // From the start: a drawn end has the value of everything else, and the search goes on to its span.
     let start = of_game("tic-tac-toe").bits().to_vec();
     let drawn = Drawn { machine: of_game("tic-tac-toe"), seed: 1, constant: true };
     let mut search = Principal::new(drawn, settings(Tie::Deep, 300));
     search.search(&start, RoleId(0), &Limit::nodes(u64::MAX));
-    assert!(search.nodes.iter().any(|node| node.is_end && node.value == 0.5));
-    assert_eq!(search.opened.len(), 301);
+    assert!(search.tree.nodes.iter().any(|node| node.is_end && node.value == 0.5));
+    assert_eq!(search.tree.opened.len(), 301);
 }
 
 /// Opened to the end, the value is the one that alpha-beta search finds.

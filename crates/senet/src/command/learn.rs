@@ -1,5 +1,6 @@
 //! `senet learn`: an evaluation of positions from self-play, and what it is worth.
 
+mod discover;
 mod td;
 
 use std::collections::BTreeSet;
@@ -50,6 +51,7 @@ use crate::rules::{self, Rules};
 ///   senet learn connect-four --generations 20 --seed 7 --fresh     always the same model
 ///   senet learn othello --resume
 ///   senet learn tic-tac-toe --method td-thesis                     another way to learn
+///   senet learn checkers --method discover --out checkers.txt      readable terms
 ///   senet learn othello --record othello.positions --time 1h
 ///   senet learn othello --study othello.positions --fresh
 #[derive(Args)]
@@ -96,6 +98,8 @@ pub(crate) struct Learn {
     /// The memory, instead of the usual file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    discover: discover::Options,
 }
 
 /// How a game is learned.
@@ -108,6 +112,10 @@ enum Method {
     Td,
     /// TD(λ) as in Günther's thesis: 2000 matches of each role against fuzzy goals, one move ahead; 50 are a generation
     TdThesis,
+    /// Readable terms from decision trees over play-lines, weighed by regression; --generations counts cycles
+    Discover,
+    /// The same as Duminy's thesis has it: weighed by a swarm of players
+    DiscoverThesis,
 }
 
 /// Reads a time such as `90s`, `5m` or `2h`; a number alone means seconds.
@@ -403,6 +411,7 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     match arguments.method {
         Method::Course => by_course(arguments),
         Method::Td | Method::TdThesis => td::run(arguments),
+        Method::Discover | Method::DiscoverThesis => discover::run(arguments),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Function, Ground, Meaning, StateId, Vocabulary};
+use super::{Function, Ground, Meaning, Scale, StateId, Vocabulary};
 
 /// How the evaluation keeps away from results that are certain.
 pub const MARGIN: f64 = 0.01;
@@ -31,6 +31,29 @@ impl End {
     }
 }
 
+/// How the weighted sums of both sides are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Output {
+    /// The own part of both together, which does not depend on how large weights are: Duminy's.
+    #[default]
+    Share,
+    /// The logistic function of the difference: the chance to win, if the weights were fitted to results. So opinions in phases
+    /// with other terms can be compared.
+    Logistic,
+}
+
+impl Output {
+    /// What two sums promise the one who looks; never so sure of itself as an end is.
+    pub fn value(self, own: f64, others: f64) -> f64 {
+        let share = match self {
+            Output::Share if own + others > 0.0 => own / (own + others),
+            Output::Share => 0.5,
+            Output::Logistic => 1.0 / (1.0 + (others - own).exp()),
+        };
+        MARGIN + (1.0 - 2.0 * MARGIN) * share
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
@@ -47,9 +70,54 @@ enum Op {
 /// A ground feature as masks.
 #[derive(Clone, Debug)]
 struct Mask {
+    own: Counted,
+    scale: Measure,
+}
+
+/// States that are counted on squares.
+#[derive(Clone, Debug)]
+struct Counted {
     states: Vec<StateId>,
     squares: Vec<u64>,
-    factor: f64,
+}
+
+/// What becomes of a count.
+#[derive(Clone, Debug)]
+enum Measure {
+    /// It is multiplied, to at most 1.
+    Factor(f64),
+    AtLeast(i32),
+    /// It is so much more than another one.
+    Ahead(i32, Counted),
+}
+
+impl Counted {
+    fn new(states: &[StateId], squares: &[usize], n_words: usize) -> Counted {
+        let mut mask = vec![0; n_words];
+        squares.iter().for_each(|square| mask[square / 64] |= 1 << (square % 64));
+        Counted { states: states.to_vec(), squares: mask }
+    }
+
+    fn count(&self, position: &Position) -> u32 {
+        let words = |state: &StateId| {
+            let first = state.0 as usize * position.n_words;
+            position.masks[first..first + position.n_words].iter().zip(&self.squares)
+        };
+        let bits = |state: &StateId| words(state).map(|(held, wanted)| (held & wanted).count_ones()).sum::<u32>();
+        self.states.iter().map(bits).sum()
+    }
+}
+
+impl Mask {
+    fn value(&self, position: &Position) -> f64 {
+        let own = self.own.count(position);
+        let truth = |holds: bool| f64::from(u8::from(holds));
+        match &self.scale {
+            Measure::Factor(factor) => (f64::from(own) * factor).min(1.0),
+            Measure::AtLeast(least) => truth(own as i32 >= *least),
+            Measure::Ahead(least, others) => truth(own as i32 - others.count(position) as i32 >= *least),
+        }
+    }
 }
 
 /// A position as one mask of squares for each state.
@@ -77,8 +145,9 @@ pub struct Compiled {
     grounds: Vec<Mask>,
     flipped: Vec<Mask>,
     programs: Vec<Vec<Op>>,
-    /// For each phase, its terms as ranges of programs, and their weights, which add up to 1.
+    /// For each phase, its terms as ranges of programs, and their weights, which add up to 1 where only shares count.
     phases: Vec<(u32, std::ops::Range<usize>, Vec<f64>)>,
+    output: Output,
 }
 
 impl Compiled {
@@ -96,17 +165,23 @@ impl Compiled {
                 compiler.emit(&simplify(vocabulary.resolve(formula)?), &mut ops);
                 programs.push(ops);
             }
-            let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
+            let total: f64 = match function.output {
+                Output::Share => terms.iter().map(|(weight, _)| weight).sum(),
+                Output::Logistic => 1.0,
+            };
             let weights = terms.iter().map(|(weight, _)| if total > 0.0 { weight / total } else { 0.0 }).collect();
             phases.push((*phase, first..programs.len(), weights));
         }
+        let n_words = vocabulary.squares.len().div_ceil(64);
         let mask = |ground: &Ground| Mask {
-            states: ground.states.clone(),
-            squares: ground.squares.iter().fold(vec![0; vocabulary.squares.len().div_ceil(64)], |mut mask, square| {
-                mask[square / 64] |= 1 << (square % 64);
-                mask
-            }),
-            factor: 1.0 / f64::from(ground.limit),
+            own: Counted::new(&ground.states, &ground.squares, n_words),
+            scale: match &ground.scale {
+                Scale::Part(limit) => Measure::Factor(1.0 / f64::from(*limit)),
+                Scale::AtLeast(least) => Measure::AtLeast(*least),
+                Scale::Ahead { least, states, squares } => {
+                    Measure::Ahead(*least, Counted::new(states, squares, n_words))
+                }
+            },
         };
         let flip = |ground: &Ground| match vocabulary.flip(&Meaning::Ground(ground.clone())) {
             Meaning::Ground(flipped) => mask(&flipped),
@@ -117,7 +192,13 @@ impl Compiled {
             flipped: compiler.grounds.iter().map(flip).collect(),
             programs,
             phases,
+            output: function.output,
         })
+    }
+
+    /// How sums are read.
+    pub fn output(&self) -> Output {
+        self.output
     }
 
     /// How many ground features there are, and how many instructions.
@@ -142,15 +223,7 @@ impl Compiled {
 
     fn run(&self, program: &[Op], grounds: &[Mask], position: &Position, stack: &mut Vec<f64>) -> f64 {
         stack.clear();
-        let ground = |number: u32| {
-            let mask = &grounds[number as usize];
-            let words = |state: &StateId| {
-                let first = state.0 as usize * position.n_words;
-                position.masks[first..first + position.n_words].iter().zip(&mask.squares)
-            };
-            let bits = |state: &StateId| words(state).map(|(held, wanted)| (held & wanted).count_ones()).sum::<u32>();
-            (f64::from(mask.states.iter().map(bits).sum::<u32>()) * mask.factor).min(1.0)
-        };
+        let ground = |number: u32| grounds[number as usize].value(position);
         for &op in program {
             match op {
                 Op::Ground(number) => stack.push(ground(number)),
@@ -179,9 +252,7 @@ impl Compiled {
             let values = self.terms(position, phase, flipped);
             weights.iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
         };
-        let (own, others) = (sum(false), sum(true));
-        let share = if own + others > 0.0 { own / (own + others) } else { 0.5 };
-        MARGIN + (1.0 - 2.0 * MARGIN) * share
+        self.output.value(sum(false), sum(true))
     }
 }
 

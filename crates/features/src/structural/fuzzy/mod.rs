@@ -2,7 +2,9 @@
 //!
 //! A ground feature says which part of a set of squares is in one of a set of states, as a number between 0 and 1; negation
 //! is one less the number, conjunction the least and disjunction the greatest of several. An evaluation function is a
-//! weighted sum of formulas, set against the same sum from the other side's view.
+//! weighted sum of formulas, set against the same sum from the other side's view. Beyond Duminy's language, ground features may
+//! ask whether a count reaches a number, or is so far ahead of the other side's; and a function may say that it is to be read as
+//! a chance to win ([`Output`]).
 //!
 //! ```text
 //! game checkers
@@ -22,7 +24,7 @@ use insight::structure::board::Board;
 
 use super::squares::{Squares, StateId};
 use crate::game::Game;
-pub use compile::Compiled;
+pub use compile::{Compiled, Output};
 
 /// A formula as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +33,24 @@ pub enum Formula {
     Atomic(String, Vec<u32>),
     /// `{states}@squares`: how many of the squares are in one of the states, as a part of how many could be.
     Fuzzy(Vec<Pattern>, Place),
+    /// `{states}@squares>=5`, `{states}@squares+>=2`: 1 if the test of how many of the squares are in one of the states holds,
+    /// else 0.
+    Count(Vec<Pattern>, Place, Test),
     /// One less the value.
     Not(Box<Formula>),
     /// The least value; at least two.
     And(Vec<Formula>),
     /// The greatest value; at least two.
     Or(Vec<Formula>),
+}
+
+/// What is asked of a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Test {
+    /// It is at least this.
+    AtLeast(i32),
+    /// Less the same count as the other side sees it, it is at least this.
+    Ahead(i32),
 }
 
 /// One state, or all with the same letters.
@@ -62,6 +76,8 @@ pub enum Place {
 pub struct Function {
     /// The game's name.
     pub game: String,
+    /// How its two sums are read.
+    pub output: Output,
     /// Phases, ascending, each with its terms.
     pub phases: Vec<(u32, Vec<(f64, Formula)>)>,
 }
@@ -191,38 +207,64 @@ impl Vocabulary {
                 Meaning::Ground(Ground {
                     states: self.matching(&Pattern::State(state.clone()))?,
                     squares: self.fitting(&wanted)?,
-                    limit: 1,
+                    scale: Scale::Part(1),
                 })
             }
             Formula::Fuzzy(patterns, place) => {
-                let mut states: Vec<StateId> = Vec::new();
-                for pattern in patterns {
-                    states.extend(self.matching(pattern)?);
-                }
-                states.sort_unstable();
-                states.dedup();
-                let mut squares = match place {
-                    Place::Region(name) => {
-                        let region = self.regions.iter().find(|(other, _)| other == name);
-                        region.ok_or_else(|| format!("there is no region `{name}`"))?.1.clone()
-                    }
-                    Place::Squares(wanted) => {
-                        let each = wanted.iter().map(|wanted| self.fitting(wanted)).collect::<Result<Vec<_>, _>>()?;
-                        each.concat()
+                let (states, squares) = self.counted(patterns, place)?;
+                let limit = self.cardinalities.limit(&states).min(squares.len() as u32).max(1);
+                Meaning::Ground(Ground { states, squares, scale: Scale::Part(limit) })
+            }
+            Formula::Count(patterns, place, test) => {
+                let (states, squares) = self.counted(patterns, place)?;
+                let scale = match *test {
+                    Test::AtLeast(least) => Scale::AtLeast(least),
+                    Test::Ahead(least) => {
+                        let (states, squares) = self.turned(&states, &squares);
+                        Scale::Ahead { least, states, squares }
                     }
                 };
-                squares.sort_unstable();
-                squares.dedup();
-                if states.is_empty() || squares.is_empty() {
-                    return Err("a ground feature needs at least one state and one square".to_owned());
-                }
-                let limit = self.cardinalities.limit(&states).min(squares.len() as u32).max(1);
-                Meaning::Ground(Ground { states, squares, limit })
+                Meaning::Ground(Ground { states, squares, scale })
             }
             Formula::Not(inner) => Meaning::Not(Box::new(self.resolve(inner)?)),
             Formula::And(parts) => Meaning::And(each(parts)?),
             Formula::Or(parts) => Meaning::Or(each(parts)?),
         })
+    }
+
+    /// The states and squares of a ground feature, ascending.
+    fn counted(&self, patterns: &[Pattern], place: &Place) -> Result<(Vec<StateId>, Vec<usize>), String> {
+        let mut states: Vec<StateId> = Vec::new();
+        for pattern in patterns {
+            states.extend(self.matching(pattern)?);
+        }
+        states.sort_unstable();
+        states.dedup();
+        let mut squares = match place {
+            Place::Region(name) => {
+                let region = self.regions.iter().find(|(other, _)| other == name);
+                region.ok_or_else(|| format!("there is no region `{name}`"))?.1.clone()
+            }
+            Place::Squares(wanted) => {
+                let each = wanted.iter().map(|wanted| self.fitting(wanted)).collect::<Result<Vec<_>, _>>()?;
+                each.concat()
+            }
+        };
+        squares.sort_unstable();
+        squares.dedup();
+        if states.is_empty() || squares.is_empty() {
+            return Err("a ground feature needs at least one state and one square".to_owned());
+        }
+        Ok((states, squares))
+    }
+
+    /// States and squares as the other side sees them, ascending.
+    fn turned(&self, states: &[StateId], squares: &[usize]) -> (Vec<StateId>, Vec<usize>) {
+        let mut states: Vec<StateId> = states.iter().map(|state| self.flipped_states[state.0 as usize]).collect();
+        let mut squares: Vec<usize> = squares.iter().map(|&square| self.flipped_squares[square]).collect();
+        states.sort_unstable();
+        squares.sort_unstable();
+        (states, squares)
     }
 
     fn matching(&self, pattern: &Pattern) -> Result<Vec<StateId>, String> {
@@ -250,13 +292,14 @@ impl Vocabulary {
         let each = |parts: &[Meaning]| parts.iter().map(|part| self.flip(part)).collect();
         match meaning {
             Meaning::Ground(ground) => {
-                let mut states: Vec<StateId> =
-                    ground.states.iter().map(|state| self.flipped_states[state.0 as usize]).collect();
-                let mut squares: Vec<usize> =
-                    ground.squares.iter().map(|&square| self.flipped_squares[square]).collect();
-                states.sort_unstable();
-                squares.sort_unstable();
-                Meaning::Ground(Ground { states, squares, limit: ground.limit })
+                let (states, squares) = self.turned(&ground.states, &ground.squares);
+                let scale = match &ground.scale {
+                    Scale::Ahead { least, .. } => {
+                        Scale::Ahead { least: *least, states: ground.states.clone(), squares: ground.squares.clone() }
+                    }
+                    other => other.clone(),
+                };
+                Meaning::Ground(Ground { states, squares, scale })
             }
             Meaning::Not(inner) => Meaning::Not(Box::new(self.flip(inner))),
             Meaning::And(parts) => Meaning::And(each(parts)),
@@ -281,8 +324,26 @@ pub struct Ground {
     pub states: Vec<StateId>,
     /// The squares, ascending.
     pub squares: Vec<usize>,
-    /// The most squares that count; at least 1.
-    pub limit: u32,
+    /// What becomes of the count.
+    pub scale: Scale,
+}
+
+/// What becomes of a count.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scale {
+    /// A part of the most squares that count; at least 1.
+    Part(u32),
+    /// 1 from this number on, else 0.
+    AtLeast(i32),
+    /// 1 if it is at least so much more than the number of other squares in other states, else 0: what the other side counts.
+    Ahead {
+        /// How much more.
+        least: i32,
+        /// The other states, ascending.
+        states: Vec<StateId>,
+        /// The other squares, ascending.
+        squares: Vec<usize>,
+    },
 }
 
 /// A formula on a board.
@@ -300,8 +361,16 @@ impl Meaning {
     pub fn value(&self, states: &[StateId]) -> f64 {
         match self {
             Meaning::Ground(ground) => {
-                let counted = ground.squares.iter().filter(|&&square| ground.states.contains(&states[square])).count();
-                (counted as f64 / f64::from(ground.limit)).min(1.0)
+                let count = |wanted: &[StateId], squares: &[usize]| {
+                    squares.iter().filter(|&&square| wanted.contains(&states[square])).count() as i32
+                };
+                let own = count(&ground.states, &ground.squares);
+                let truth = |holds: bool| f64::from(u8::from(holds));
+                match &ground.scale {
+                    Scale::Part(limit) => (f64::from(own) / f64::from(*limit)).min(1.0),
+                    Scale::AtLeast(least) => truth(own >= *least),
+                    Scale::Ahead { least, states, squares } => truth(own - count(states, squares) >= *least),
+                }
             }
             Meaning::Not(inner) => 1.0 - inner.value(states),
             Meaning::And(parts) => parts.iter().map(|part| part.value(states)).fold(1.0, f64::min),

@@ -133,9 +133,12 @@ fn formula() -> impl Strategy<Value = Formula> {
         prop::sample::select(regions).prop_map(Place::Region),
         prop::collection::vec(wild, 1..3).prop_map(Place::Squares),
     ];
+    let patterns = prop::collection::vec(pattern, 1..4);
+    let test = prop_oneof![(0..13).prop_map(Test::AtLeast), (-4..5).prop_map(Test::Ahead)];
     let leaf = prop_oneof![
         1 => (names(), square).prop_map(|(state, square)| Formula::Atomic(state, square)),
-        3 => (prop::collection::vec(pattern, 1..4), place).prop_map(|(patterns, place)| Formula::Fuzzy(patterns, place)),
+        3 => (patterns.clone(), place.clone()).prop_map(|(patterns, place)| Formula::Fuzzy(patterns, place)),
+        2 => (patterns, place, test).prop_map(|(patterns, place, test)| Formula::Count(patterns, place, test)),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let parts = prop::collection::vec(inner.clone(), 2..4);
@@ -188,6 +191,56 @@ fn the_other_side_sees_the_flipped_position() {
     for (passive, active) in &checkers.positions {
         assert_eq!(&checkers.vocabulary.flip_position(passive), active);
     }
+}
+
+/// A test of a count is what it says; and `+>=` is about what the other side counts, whose view turns it round.
+#[test]
+fn counts_are_tested() {
+    let checkers = checkers();
+    let value = |text: &str, states: &[StateId]| meaning(text).value(states);
+    for (states, others) in checkers.positions.iter().step_by(37) {
+        let n = |states: &[StateId], letter: char| {
+            states.iter().filter(|state| checkers.vocabulary.states[state.0 as usize].starts_with(letter)).count()
+                as i32
+        };
+        let (own, ahead) = (n(states, 'o'), n(states, 'o') - n(others, 'o'));
+        for least in 0..=12 {
+            assert_eq!(value(&format!("({{o*}}@all>={least})"), states), f64::from(u8::from(own >= least)));
+        }
+        for least in -3..=3 {
+            let said = value(&format!("({{o*}}@all+>={least})"), states);
+            assert_eq!(said, f64::from(u8::from(ahead >= least)));
+            let denied = value(&format!("(~({{o*}}@all+>={}))", 1 - least), others);
+            assert_eq!(said, denied, "who is ahead by {least} is not behind");
+        }
+    }
+    assert!(text::formula("({o*}@all>=-1)").is_err() && text::formula("({o*}@all>=9999999999)").is_err());
+}
+
+/// A function that is read as a chance to win depends on how large weights are, and sides still share what there is.
+#[test]
+fn chances_to_win_depend_on_the_size_of_weights() {
+    let checkers = checkers();
+    let vocabulary = &checkers.vocabulary;
+    let function = |weight: f64| {
+        let text = format!("game g\noutput logistic\nphase 0 {{\n  {weight} * ({{o*,O*}}@all+>=1)\n}}\n");
+        let function = text::function(&text).expect("it can be read");
+        assert_eq!(function.to_string(), text);
+        Compiled::new(&function, vocabulary).expect("its names mean something")
+    };
+    let (small, large) = (function(1.0), function(3.0));
+    let mut n_ahead = 0;
+    for (passive, active) in checkers.positions.iter().step_by(11) {
+        let [own, others] = [passive, active].map(|states| Position::new(vocabulary, states));
+        let value = small.evaluate(&own, 0, None);
+        assert!((value + small.evaluate(&others, 0, None) - 1.0).abs() < 1e-12);
+        if value > 0.5 {
+            n_ahead += 1;
+            assert!((value - (MARGIN + (1.0 - 2.0 * MARGIN) / (1.0 + (-1f64).exp()))).abs() < 1e-12);
+            assert!(large.evaluate(&own, 0, None) > value);
+        }
+    }
+    assert!(n_ahead > 10, "{n_ahead}");
 }
 
 #[test]

@@ -1,17 +1,18 @@
 //! Fuzzy formulas as text.
 //!
 //! ```text
-//! file    := 'game' ID { 'phase' INT '{' { term } '}' }
+//! file    := 'game' ID [ 'output' 'logistic' ] { 'phase' INT '{' { term } '}' }
 //! term    := FLOAT '*' formula
 //! formula := '(' '~' formula ')' | '(' formula '&' formula {'&' formula} ')'
 //!          | '(' formula '|' formula {'|' formula} ')' | '(' ground ')'
-//! ground  := STATE '@' square | '{' pattern {',' pattern} '}' '@' ( REGION | '{' square {',' square} '}' )
+//! ground  := STATE '@' square | '{' pattern {',' pattern} '}' '@' ( REGION | '{' square {',' square} '}' ) [ test ]
+//! test    := '>=' INT | '+>=' ['-'] INT
 //! pattern := STATE | LETTERS '*'        square := '(' (INT|'*') {',' (INT|'*')} ')'
 //! ```
 
 use std::fmt;
 
-use super::{Formula, Function, Pattern, Place};
+use super::{Formula, Function, Output, Pattern, Place, Test};
 
 /// How deeply formulas may nest.
 const MAX_DEPTH: usize = 200;
@@ -30,6 +31,18 @@ pub(super) fn pattern(pattern: &Pattern) -> String {
     }
 }
 
+/// States and squares as text.
+fn counted(patterns: &[Pattern], place: &Place) -> String {
+    let patterns = patterns.iter().map(pattern).collect::<Vec<_>>().join(",");
+    match place {
+        Place::Region(name) => format!("{{{patterns}}}@{name}"),
+        Place::Squares(squares) => {
+            let squares = squares.iter().map(|at| square(at)).collect::<Vec<_>>().join(",");
+            format!("{{{patterns}}}@{{{squares}}}")
+        }
+    }
+}
+
 impl fmt::Display for Formula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let several = |f: &mut fmt::Formatter<'_>, parts: &[Formula], between: &str| {
@@ -43,14 +56,12 @@ impl fmt::Display for Formula {
             Formula::Atomic(state, at) => {
                 write!(f, "({state}@{})", square(&at.iter().copied().map(Some).collect::<Vec<_>>()))
             }
-            Formula::Fuzzy(patterns, place) => {
-                write!(f, "({{{}}}@", patterns.iter().map(pattern).collect::<Vec<_>>().join(","))?;
-                match place {
-                    Place::Region(name) => write!(f, "{name})"),
-                    Place::Squares(squares) => {
-                        write!(f, "{{{}}})", squares.iter().map(|at| square(at)).collect::<Vec<_>>().join(","))
-                    }
-                }
+            Formula::Fuzzy(patterns, place) => write!(f, "({})", counted(patterns, place)),
+            Formula::Count(patterns, place, Test::AtLeast(least)) => {
+                write!(f, "({}>={least})", counted(patterns, place))
+            }
+            Formula::Count(patterns, place, Test::Ahead(least)) => {
+                write!(f, "({}+>={least})", counted(patterns, place))
             }
             Formula::Not(inner) => write!(f, "(~{inner})"),
             Formula::And(parts) => several(f, parts, " & "),
@@ -62,6 +73,9 @@ impl fmt::Display for Formula {
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "game {}", self.game)?;
+        if self.output == Output::Logistic {
+            writeln!(f, "output logistic")?;
+        }
         for (phase, terms) in &self.phases {
             writeln!(f, "phase {phase} {{")?;
             terms.iter().try_for_each(|(weight, formula)| writeln!(f, "  {weight} * {formula}"))?;
@@ -90,6 +104,12 @@ pub fn function(text: &str) -> Result<Function, String> {
     let mut reader = Reader { text, at: 0 };
     reader.keyword("game")?;
     let game = reader.take(|c| !c.is_whitespace(), "the name of a game")?.to_owned();
+    let mut output = Output::Share;
+    if reader.peek() == Some('o') {
+        reader.keyword("output")?;
+        reader.keyword("logistic")?;
+        output = Output::Logistic;
+    }
     let mut phases: Vec<(u32, Vec<(f64, Formula)>)> = Vec::new();
     while reader.peek().is_some() {
         reader.keyword("phase")?;
@@ -112,7 +132,7 @@ pub fn function(text: &str) -> Result<Function, String> {
         reader.expect('}')?;
         phases.push((phase, terms));
     }
-    Ok(Function { game, phases })
+    Ok(Function { game, output, phases })
 }
 
 struct Reader<'a> {
@@ -239,17 +259,39 @@ impl<'a> Reader<'a> {
         }
         self.expect('}')?;
         self.expect('@')?;
-        if self.peek() != Some('{') {
-            return Ok(Formula::Fuzzy(patterns, Place::Region(self.word("a region or `{`")?.to_owned())));
+        let place = if self.peek() == Some('{') {
+            self.expect('{')?;
+            let mut squares = vec![self.square()?];
+            while self.peek() == Some(',') {
+                self.expect(',')?;
+                squares.push(self.square()?);
+            }
+            self.expect('}')?;
+            Place::Squares(squares)
+        } else {
+            Place::Region(self.word("a region or `{`")?.to_owned())
+        };
+        let is_ahead = match self.peek() {
+            Some('+') => {
+                self.expect('+')?;
+                true
+            }
+            Some('>') => false,
+            _ => return Ok(Formula::Fuzzy(patterns, place)),
+        };
+        self.expect('>')?;
+        self.expect('=')?;
+        let is_negative = is_ahead && self.peek() == Some('-');
+        if is_negative {
+            self.expect('-')?;
         }
-        self.expect('{')?;
-        let mut squares = vec![self.square()?];
-        while self.peek() == Some(',') {
-            self.expect(',')?;
-            squares.push(self.square()?);
-        }
-        self.expect('}')?;
-        Ok(Formula::Fuzzy(patterns, Place::Squares(squares)))
+        let start = self.at;
+        let Ok(least) = i32::try_from(self.number()?) else { return self.problem(start, "this number is too large") };
+        let test = match is_ahead {
+            true => Test::Ahead(if is_negative { -least } else { least }),
+            false => Test::AtLeast(least),
+        };
+        Ok(Formula::Count(patterns, place, test))
     }
 
     fn square(&mut self) -> Result<Vec<Option<u32>>, String> {

@@ -42,7 +42,7 @@ fn attributes_of_checkers() {
 #[test]
 fn answers_are_as_defined() {
     let vocabulary = &checkers().vocabulary;
-    let examples = play(checkers(), &[], &[4], 9).expect("no champions");
+    let examples = play(checkers(), &[], &[4], 9);
     let rows: Vec<&Example> = examples.iter().collect();
     for mode in [Mode::Thesis, Mode::Extended] {
         let attributes = Attributes::new(vocabulary, mode);
@@ -61,8 +61,10 @@ fn answers_are_as_defined() {
                     Test::Ahead(least) => own - count(&vocabulary.flip_position(&example.states)) >= least,
                 };
                 assert_eq!(table.holds(row, number), expected);
-                if mode == Mode::Thesis {
-                    assert_eq!(expected, meaning.value(&example.states) > 0.0);
+                // In play, presence is a part; everything else is what was asked.
+                match mode {
+                    Mode::Thesis => assert_eq!(expected, meaning.value(&example.states) > 0.0),
+                    Mode::Extended => assert_eq!(f64::from(u8::from(expected)), meaning.value(&example.states)),
                 }
             }
         }
@@ -72,7 +74,7 @@ fn answers_are_as_defined() {
 #[test]
 fn positions_of_random_matches() {
     let field = checkers();
-    let examples = play(field, &[], &[1_000], 5).expect("no champions");
+    let examples = play(field, &[], &[1_000], 5);
     // Where a multiple jump is one move, a thousand lines have 58 to 60 thousand positions; here its steps are moves. About
     // two fifths of the positions are won.
     assert!((57_000..65_000).contains(&examples.len()), "{}", examples.len());
@@ -133,21 +135,114 @@ fn hand_made_knowledge_beats_chance() {
     assert!((82.0..96.0).contains(&measure.value()), "{measure:?}");
 }
 
-/// A run is the same whether it goes on or is taken up again, and whatever the number of threads.
+/// A run is the same whether it goes on or is kept as bytes and taken up again after any stage, and whatever the number of
+/// threads.
 #[test]
 fn runs_can_be_taken_up_again() {
     let swarm = swarm::Settings { particles: 4, matches: 20, guard: 2, ..swarm::Settings::default() };
-    let settings = Settings { lines: vec![60, 40], mode: Mode::Thesis, swarm, ..Settings::default() };
-    let mut run = Run::default();
-    run.cycle(checkers(), &settings).expect("sound settings");
-    assert_eq!((run.n_cycles, run.champions.len(), &run.stage), (1, 1, &Stage::Play));
-    run.step(checkers(), &settings).expect("sound settings");
-    let mut kept = run.clone();
+    let common = Settings { lines: vec![60, 40], guard: 4, swarm, ..Settings::default() };
+    let thesis = Settings { mode: Mode::Thesis, weights: Weights::Swarm, ..common.clone() };
     let other = field(1);
-    for _ in 0..3 {
-        run.step(checkers(), &settings).expect("sound settings");
-        kept.step(&other, &settings).expect("sound settings");
-        assert!(run == kept);
+    for settings in [thesis, Settings { weights: Weights::Both, span: Some(1), ..common }] {
+        let mut run = Run::default();
+        run.cycle(checkers(), &settings).expect("sound settings");
+        assert_eq!((run.n_cycles, run.champions.len(), &run.stage), (1, 1, &Stage::Play));
+        let mut kept = run.clone();
+        for _ in 0..4 {
+            run.step(checkers(), &settings).expect("sound settings");
+            kept = Run::from_bytes(&kept.to_bytes(), &other.vocabulary).expect("bytes that were just written");
+            kept.step(&other, &settings).expect("sound settings");
+            assert!(run == kept);
+        }
+        assert_eq!((run.n_cycles, run.champions.len(), run.found.len()), (2, 2, 2));
     }
-    assert_eq!((run.n_cycles, run.champions.len()), (2, 2));
+}
+
+#[test]
+fn damaged_runs_are_refused() {
+    let vocabulary = &checkers().vocabulary;
+    let mut run = Run { stage: Stage::Discover(play(checkers(), &[], &[2], 1)), ..Run::default() };
+    let bytes = run.to_bytes();
+    assert_eq!(Run::from_bytes(&bytes, vocabulary), Ok(run.clone()));
+    let problem = |bytes: &[u8]| Run::from_bytes(bytes, vocabulary).expect_err("damaged");
+    assert!(problem(&bytes[..bytes.len() / 2]).contains("damaged"));
+    assert!(problem(&bytes[1..]).contains("version"));
+    let Stage::Discover(examples) = &mut run.stage else { unreachable!("it was just made") };
+    examples[0].states[3].0 = 999;
+    assert!(problem(&run.to_bytes()).contains("board"));
+    let function =
+        features::structural::fuzzy::text::function("game g phase 0 { 1 * ({nonsense}@all) }").expect("readable");
+    assert!(problem(&Run { champions: vec![function], ..Run::default() }.to_bytes()).contains("nonsense"));
+}
+
+/// A player who searches chooses as the search of one position after another does.
+#[test]
+fn searches_side_by_side_choose_the_same() {
+    use machine::RoleId;
+    use machine::scalar::{Compiled, Scalar};
+    use search::principal::{self, Principal};
+    use search::{Limit, Player};
+
+    use crate::discover::{hand_made, judge::Judge};
+
+    let field = checkers();
+    let brain = hand_made::weighted(field).expect("it is Checkers");
+    let searching = brain.clone().searching(Some(7));
+    let compiled = Compiled::new(field.game.circuit.network.clone());
+    let mut player = Principal::new(
+        Judge::new(field, compiled.clone(), &brain),
+        principal::Settings { span: 7, ..principal::Settings::default() },
+    );
+    let lines = field
+        .play(&[Fixture { players: [Some(&searching); 2], seed: 1, opening: Opening { plies: 3, seed: 5 } }], true);
+    // The same match once more: chance in the opening, then the search.
+    let mut machine = Scalar::new(compiled);
+    let mut lanes = machine::lanes::Lanes::new(field.compiled.clone());
+    let (mut observer, mut seen) = (field.squares.observer(), Vec::new());
+    let mut random = <rand_pcg::Pcg64Mcg as rand::SeedableRng>::seed_from_u64(5);
+    let mut n_chosen = 0;
+    for ply in 0.. {
+        let legal = search::legal_moves(&machine);
+        if machine.terminal() || ply == lines[0].seen.len() + 1 {
+            break;
+        }
+        let mover = usize::from(legal[0].len() == 1 && field.game.structure.turns.idle[0].contains(&legal[0][0]));
+        let mut joint = [legal[0][0], legal[1][0]];
+        if ply < 3 {
+            joint[mover] = legal[mover][rand::RngExt::random_range(&mut random, 0..legal[mover].len())];
+        } else if legal[mover].len() > 1 {
+            let answer = player.choose(machine.bits(), RoleId(mover as u32), &Limit::nodes(u64::MAX));
+            joint.copy_from_slice(&answer.joint);
+            n_chosen += 1;
+        }
+        machine.make(&joint);
+        if !machine.terminal() {
+            lanes.load_all(&[machine.bits()]);
+            field::look(field, &lanes, &mut observer).states(0, mover as u32, &mut seen);
+            assert_eq!(seen, lines[0].seen[ply].1, "ply {ply}");
+            seen.clear();
+        }
+    }
+    assert!(n_chosen > 15, "{n_chosen}");
+}
+
+/// Search makes a player better, and so do weights from regression; both with what was discovered in few matches.
+#[test]
+fn what_is_discovered_plays_better_with_weights_and_search() {
+    let field = checkers();
+    let settings = Settings { lines: vec![300], guard: 20, trees: 3, ..Settings::default() };
+    let mut run = Run::default();
+    run.step(field, &settings).expect("sound settings");
+    run.step(field, &settings).expect("sound settings");
+    let Stage::Optimise(uniform, _) = run.stage.clone() else { panic!("a function was discovered") };
+    run.step(field, &settings).expect("sound settings");
+    let Stage::Evaluate(weighed) = run.stage.clone() else { panic!("it has weights") };
+    let found = run.found.last().expect("weights were looked for");
+    assert!(found.n_guard == 20 && found.is_start == (found.points <= 40));
+    let measure = |function: &Function, span| {
+        let brain = Brain::new(function, &field.vocabulary).expect("it means something").searching(span);
+        measure(field, &brain, 200, 3).value()
+    };
+    let (uniform, weighed, searched) = (measure(&uniform, None), measure(&weighed, None), measure(&weighed, Some(5)));
+    assert!(uniform > 60.0 && weighed > uniform + 3.0 && searched > uniform + 6.0, "{uniform} {weighed} {searched}");
 }

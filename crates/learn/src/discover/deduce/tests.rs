@@ -54,7 +54,7 @@ fn short(formula: &Formula) -> String {
     let join =
         |parts: &[Formula], between: &str| format!("({})", parts.iter().map(short).collect::<Vec<_>>().join(between));
     match formula {
-        Formula::Fuzzy(patterns, _) => match &patterns[0] {
+        Formula::Fuzzy(patterns, _) | Formula::Count(patterns, _, _) => match &patterns[0] {
             Pattern::State(name) => name.clone(),
             Pattern::Letters(_) => unreachable!("literals have states"),
         },
@@ -126,7 +126,7 @@ fn draws_give_no_terms_and_equal_terms_are_one() {
 
 fn holds(formula: &Formula, world: u32) -> bool {
     match formula {
-        Formula::Fuzzy(..) => world >> (short(formula).as_bytes()[0] - b'a') & 1 == 1,
+        Formula::Fuzzy(..) | Formula::Count(..) => world >> (short(formula).as_bytes()[0] - b'a') & 1 == 1,
         Formula::Not(inner) => !holds(inner, world),
         Formula::And(parts) => parts.iter().all(|part| holds(part, world)),
         Formula::Or(parts) => parts.iter().any(|part| holds(part, world)),

@@ -33,6 +33,11 @@ impl Outcome {
 pub trait Referee {
     /// Plays some matches, which do not depend on each other.
     fn play(&mut self, matches: &[(&[f64], &[f64])]) -> Vec<Outcome>;
+
+    /// Plays matches that are to tell which of two vectors is better. They should not all be the same.
+    fn trial(&mut self, one: &[f64], other: &[f64], n: u32) -> Vec<Outcome> {
+        self.play(&vec![(one, other); n as usize])
+    }
 }
 
 impl<F: FnMut(&[f64], &[f64]) -> Outcome> Referee for F {
@@ -105,8 +110,10 @@ pub struct Settings {
     pub matches: u64,
     /// How many opponents each has in tournaments of subsets.
     pub subset: usize,
-    /// Matches in which the winner has to beat equal weights; if it does not, the result is equal weights, where one of the
-    /// particles begins then. With 0, the winner is the result whatever it is worth.
+    /// Weights that are known already, within the range; equal weights if there are none.
+    pub start: Option<Vec<f64>>,
+    /// Matches in which the winner has to beat the known weights; if it does not, the result is the known weights, where one of
+    /// the particles begins then. With 0, the winner is the result whatever it is worth.
     pub guard: u32,
 }
 
@@ -123,6 +130,7 @@ impl Default for Settings {
             range: [1.0, 99.0],
             matches: 10_000,
             subset: 5,
+            start: None,
             guard: 100,
         }
     }
@@ -145,8 +153,12 @@ pub fn constriction(sum: f64) -> Result<f64, String> {
 pub struct Found {
     /// The weights.
     pub weights: Vec<f64>,
-    /// Whether they are equal weights, because the winner was not better.
-    pub is_uniform: bool,
+    /// Whether they are the weights that were known, because the winner was not better.
+    pub is_start: bool,
+    /// The winner's points in the guard's matches, of four each.
+    pub points: u32,
+    /// How many these were.
+    pub n_guard: u32,
     /// Matches that were played.
     pub n_matches: u64,
     /// How often particles moved.
@@ -165,12 +177,15 @@ pub fn search(n: usize, settings: &Settings, referee: &mut dyn Referee) -> Resul
     if settings.particles < 2 || least < 0.0 || least > most {
         return Err("a swarm has two particles or more, and weights are not negative".to_owned());
     }
-    let uniform = vec![(least + most) / 2.0; n];
+    let known = settings.start.clone().unwrap_or_else(|| vec![(least + most) / 2.0; n]);
+    if known.len() != n || known.iter().any(|weight| !(least..=most).contains(weight)) {
+        return Err("a swarm needs a known weight within its range for each term, or none".to_owned());
+    }
     let mut places = Pcg64Mcg::seed_from_u64(settings.seed);
     let mut place = || (0..n).map(|_| places.random_range(least..=most)).collect::<Vec<f64>>();
     let mut locations: Vec<Vec<f64>> = (0..settings.particles).map(|_| place()).collect();
     if settings.guard > 0 {
-        locations[0].clone_from(&uniform);
+        locations[0].clone_from(&known);
     }
     let mut velocities = vec![vec![0.0; n]; settings.particles];
     let neighbors = settings.topology.neighbors(settings.particles, settings.with_self);
@@ -210,12 +225,13 @@ pub fn search(n: usize, settings: &Settings, referee: &mut dyn Referee) -> Resul
     }
     let winner = contest.bests[contest.winner()].clone();
     let n_matches = contest.n_played;
-    let guard = vec![(winner.as_slice(), uniform.as_slice()); settings.guard as usize];
-    let points: u32 = referee.play(&guard).into_iter().map(Outcome::points).sum();
-    let is_uniform = settings.guard > 0 && points <= 2 * settings.guard;
+    let points: u32 = referee.trial(&winner, &known, settings.guard).into_iter().map(Outcome::points).sum();
+    let is_start = settings.guard > 0 && points <= 2 * settings.guard;
     Ok(Found {
-        weights: if is_uniform { uniform } else { winner },
-        is_uniform,
+        weights: if is_start { known } else { winner },
+        is_start,
+        points,
+        n_guard: settings.guard,
         n_matches: n_matches + u64::from(settings.guard),
         n_epochs,
         n_replaced,

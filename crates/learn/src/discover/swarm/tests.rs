@@ -172,7 +172,7 @@ fn fourteen_methods_keep_to_their_budgets() {
         let found = search(3, &settings, &mut referee).expect("sound settings");
         assert_eq!(found.n_matches, played.get(), "{method}");
         assert!(found.n_matches <= 3_000 && found.n_matches > 2_500, "{method}: {}", found.n_matches);
-        assert!(!found.is_uniform);
+        assert!(!found.is_start);
         let distance: f64 =
             found.weights.iter().zip([20.0, 40.0, 60.0]).map(|(weight, wanted)| (weight - wanted).abs()).sum();
         assert!(distance < 10.0, "{method}: {:?}", found.weights);
@@ -201,9 +201,9 @@ proptest! {
         };
         let settings = Settings { seed, particles: 4, matches: 40, guard: 4, ..Settings::default() };
         let found = search(3, &settings, &mut referee).expect("sound settings");
-        prop_assert!(found.is_uniform && found.weights == [50.0; 3]);
+        prop_assert!(found.is_start && found.weights == [50.0; 3]);
         prop_assert!(found.n_matches <= 40);
         let free = search(3, &Settings { guard: 0, ..settings }, &mut referee).expect("sound settings");
-        prop_assert!(!free.is_uniform);
+        prop_assert!(!free.is_start);
     }
 }
