@@ -4,6 +4,7 @@ mod command;
 mod contest;
 mod contestants;
 mod evidence;
+mod kin;
 mod library;
 mod measure;
 mod memory;

@@ -3,7 +3,6 @@
 mod discover;
 mod td;
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use arena::store::Key;
 use clap::{Args, ValueEnum};
 use features::construct;
 use features::game::Game;
-use features::positions::{self, Positions};
+use features::positions;
 use insight::canonical::{self, canonical};
 use insight::graph::Fingerprint;
 use learn::course::{self, Checkpoint, Course, Generation, Stored};
@@ -25,10 +24,10 @@ use learn::model::Model;
 use learn::player::Search;
 use learn::record::{Kind, RecordError, Recorder, Records};
 use learn::self_play::Played;
-use learn::transfer;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::evidence::{self, Bar, remember};
+use crate::kin::{self, Origin};
 use crate::measure::{self, Score};
 use crate::memory;
 use crate::rules::{self, Rules};
@@ -137,6 +136,8 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
 const MEASURING: f64 = 0.1;
 /// The part of the time in which searches are tried.
 pub(super) const CHOOSING: f64 = 0.15;
+/// The part of the time in which models of variants are tried.
+const TAKING_OVER: f64 = 0.1;
 /// How often a course is kept, at least.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -183,51 +184,6 @@ pub(super) struct About {
 enum Ending {
     Seconds(f64),
     Generations(usize),
-}
-
-/// A model that a course began with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Origin {
-    /// Its number in the memory.
-    model: i64,
-    /// The game that it is of.
-    game: String,
-    /// How it was taken over, if that game is another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    taken_over: Option<TakenOver>,
-}
-
-/// How a model of one game was taken over to a variant.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct TakenOver {
-    /// In what the games differ.
-    differences: Vec<String>,
-    /// Features and slots of patterns whose weights were taken over.
-    features: usize,
-    slots: usize,
-    /// Whether these were fitted to positions of the new game.
-    fitted: bool,
-    /// The score against a fresh start in per cent, one move ahead, and its 95 % interval.
-    score: f64,
-    low: f64,
-    high: f64,
-    matches: usize,
-    /// Whether these matches began in positions met in play.
-    #[serde(default)]
-    from_met: bool,
-}
-
-impl Origin {
-    fn sentence(&self) -> String {
-        let Origin { model, game, taken_over } = self;
-        match taken_over {
-            None => format!("began with model {model} of the same game, `{game}`"),
-            Some(TakenOver { differences, score, low, high, .. }) => format!(
-                "began with what model {model} of `{game}` learned ({}): {score:.0} % ({low:.0} to {high:.0}) against a fresh start",
-                differences.join(" + ")
-            ),
-        }
-    }
 }
 
 /// A game that is to be learned, and the memory that keeps what comes of it.
@@ -564,68 +520,15 @@ fn begin(
     let fresh = Course::begin(game, &played, features, settings.clone())?;
     if !plan.fresh {
         bar.show("looking for variants that were learned", 0, 0);
-        if let Some((model, origin)) = take_over(pupil, plan, fresh.model(), &played, &settings)? {
+        let begun = Instant::now();
+        let stop = || plan.generations.is_none() && begun.elapsed() >= plan.time.mul_f64(TAKING_OVER);
+        let taken = kin::take_over(&pupil.memory, fingerprint, fresh.model(), &played, &settings, &stop)?;
+        if let Some((model, origin)) = taken {
             let course = Course::from_model(model, &played, settings);
             return Ok(Begun { course, seconds: before, origin: Some(origin) });
         }
     }
     Ok(Begun { course: fresh, seconds: before, origin: None })
-}
-
-/// A model made from one of a variant that is clearly better than a fresh one: the best of those.
-fn take_over(
-    pupil: &Pupil,
-    plan: &Plan,
-    fresh: &Arc<Model>,
-    played: &Positions,
-    settings: &course::Settings,
-) -> anyhow::Result<Option<(Arc<Model>, Origin)>> {
-    /// The most variants that are tried, the matches for each, and the part of the time that all of it may take.
-    const TRIED: usize = 3;
-    const MATCHES: u32 = 200;
-    const TIME: f64 = 0.1;
-    if pupil.game.universe.roles.len() == 1 {
-        return Ok(None);
-    }
-    let begun = Instant::now();
-    let stop = || plan.generations.is_none() && begun.elapsed() >= plan.time.mul_f64(TIME);
-    let learned: BTreeSet<u128> = pupil.memory.models()?.into_iter().map(|entry| entry.game).collect();
-    let met = arena::meet((*pupil.game.program).clone());
-    let mut related = arena::variants(&pupil.memory, &met)?;
-    related.retain(|known| known.of.fingerprint != pupil.fingerprint.0 && learned.contains(&known.of.fingerprint));
-    let mut best: Option<(f64, Arc<Model>, Origin)> = None;
-    for known in related.into_iter().take(TRIED) {
-        let program = &known.program;
-        let Ok(source) = Game::new(canonical(program, canonical::BUDGET).respelled(program), 1) else { continue };
-        let source = Arc::new(source);
-        let Some(known) = evidence::newest_model(&pupil.memory, known.of.fingerprint, &source)? else { continue };
-        let Some(variant) = transfer::relate(&source, &pupil.game) else { continue };
-        let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
-        let Ok(came) =
-            transfer::transfer(&known.model, &variant, &pupil.game, &sight.features, patterns, &sight.game_stages)
-        else {
-            continue;
-        };
-        let test = transfer::Test { seed: plan.seed, matches: MATCHES, teach: settings.teach.clone() };
-        let Some(better) = came.better(fresh, played, &test, &stop)? else { continue };
-        let score = better.score;
-        if best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
-            let taken_over = TakenOver {
-                differences: variant.transformations.iter().map(|change| change.class.name().to_owned()).collect(),
-                features: came.n_features,
-                slots: came.n_slots,
-                score: 100.0 * score.mean,
-                low: 100.0 * score.low,
-                high: 100.0 * score.high,
-                matches: better.matches,
-                from_met: better.from_met,
-                fitted: better.is_fitted,
-            };
-            let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
-            best = Some((score.low, better.model, origin));
-        }
-    }
-    Ok(best.map(|(_, model, origin)| (model, origin)))
 }
 
 pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About {

@@ -16,6 +16,7 @@ use learn::player::Search;
 use serde_json::json;
 
 use crate::evidence;
+use crate::kin;
 use crate::measure;
 use crate::memory;
 
@@ -80,7 +81,8 @@ impl Study {
         let game = Game::new(form.respelled(&self.program), self.seed)
             .map_err(|why| format!("it can't be grounded: {why}"))?;
         let game = Arc::new(game);
-        let known = store.as_ref().map(|store| evidence::newest_model(store, fingerprint, &game)).transpose();
+        let known =
+            store.as_ref().map(|store| evidence::newest_model_of_a_course(store, fingerprint, &game)).transpose();
         let known = known.map_err(|error| error.to_string())?.flatten();
         let seconds = known.as_ref().map_or(0.0, |known| seconds(&known.entry.about));
         let of_old = known.as_ref().map(|known| Knowledge {
@@ -94,7 +96,8 @@ impl Study {
             return Ok(Found { game: Some(game), knowledge: of_old });
         }
         // Step 3. More of it.
-        let lesson = Lesson { game: &game, seed: self.seed, threads: self.threads, until: self.until };
+        let kin = store.as_ref().map(|store| (store, fingerprint));
+        let lesson = Lesson { game: &game, kin, seed: self.seed, threads: self.threads, until: self.until };
         let Some(learned) = lesson.learn(known.map(|known| (known.model, known.stored)), stop, note)? else {
             return Ok(Found { game: Some(game), knowledge: of_old });
         };
@@ -131,6 +134,8 @@ fn seconds(about: &str) -> f64 {
 /// Learning in a given time.
 pub(crate) struct Lesson<'a> {
     pub(crate) game: &'a Arc<Game>,
+    /// A memory in which variants may be found, and the game's fingerprint.
+    pub(crate) kin: Option<(&'a Store, u128)>,
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     pub(crate) until: Instant,
@@ -159,11 +164,11 @@ impl Lesson<'_> {
         stop: &(dyn Fn() -> bool + Sync),
         note: &dyn Fn(&str),
     ) -> Result<Option<Learned>, String> {
-        /// The parts of the time after which positions are played, features found, and matches with itself end.
-        const PARTS: [f64; 3] = [0.2, 0.45, 0.85];
+        /// The parts of the time after which positions are played, features found, variants tried, and matches with itself end.
+        const PARTS: [f64; 4] = [0.2, 0.45, 0.55, 0.85];
         let begun = Instant::now();
         let time = self.until.saturating_duration_since(begun);
-        let [played_by, built_by, learned_by] = PARTS.map(|part| begun + time.mul_f64(part));
+        let [played_by, built_by, taken_by, learned_by] = PARTS.map(|part| begun + time.mul_f64(part));
         let before = |end: Instant| Instant::now() < end && !stop();
         let (game, threads) = (self.game, self.threads);
         // Step 1. Positions; the fewer, the less time there is to look at them.
@@ -189,7 +194,18 @@ impl Lesson<'_> {
                 let construct = construct::Settings { seed: self.seed, threads, ..construct::Settings::default() };
                 let set = self::construct(game, &played, &construct, &mut |_| before(built_by))?;
                 let features = set.features.into_iter().map(|selected| selected.feature).collect();
-                Course::begin(game.clone(), &played, features, settings).map_err(|why| why.to_string())?
+                let fresh = Course::begin(game.clone(), &played, features, settings.clone());
+                let fresh = fresh.map_err(|why| why.to_string())?;
+                let late = || !before(taken_by);
+                let taken =
+                    self.kin.map(|(store, of)| kin::take_over(store, of, fresh.model(), &played, &settings, &late));
+                match taken.transpose().map_err(|error| error.to_string())?.flatten() {
+                    Some((model, origin)) => {
+                        note(&origin.sentence());
+                        Course::from_model(model, &played, settings)
+                    }
+                    None => fresh,
+                }
             }
         };
         let ready = begun.elapsed();

@@ -1,0 +1,115 @@
+//! What is known of a game's kin: models of the same game or of variants, for a course to begin with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arena::Store;
+use features::game::Game;
+use features::positions::Positions;
+use insight::canonical::{self, canonical};
+use learn::course;
+use learn::model::Model;
+use learn::transfer;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence;
+
+/// A model that a course began with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Origin {
+    /// Its number in the memory.
+    pub(crate) model: i64,
+    /// The game that it is of.
+    pub(crate) game: String,
+    /// How it was taken over, if that game is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) taken_over: Option<TakenOver>,
+}
+
+/// How a model of one game was taken over to a variant.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TakenOver {
+    /// In what the games differ.
+    differences: Vec<String>,
+    /// Features and slots of patterns whose weights were taken over.
+    features: usize,
+    slots: usize,
+    /// Whether these were fitted to positions of the new game.
+    fitted: bool,
+    /// The score against a fresh start in per cent, one move ahead, and its 95 % interval.
+    score: f64,
+    low: f64,
+    high: f64,
+    matches: usize,
+    /// Whether these matches began in positions met in play.
+    #[serde(default)]
+    from_met: bool,
+}
+
+impl Origin {
+    pub(crate) fn sentence(&self) -> String {
+        let Origin { model, game, taken_over } = self;
+        match taken_over {
+            None => format!("began with model {model} of the same game, `{game}`"),
+            Some(TakenOver { differences, score, low, high, .. }) => format!(
+                "began with what model {model} of `{game}` learned ({}): {score:.0} % ({low:.0} to {high:.0}) against a fresh start",
+                differences.join(" + ")
+            ),
+        }
+    }
+}
+
+/// A model made from one of a variant in the memory that is clearly better than a fresh one: the best of those. `of` is the game's
+/// fingerprint.
+pub(crate) fn take_over(
+    memory: &Store,
+    of: u128,
+    fresh: &Arc<Model>,
+    played: &Positions,
+    settings: &course::Settings,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> anyhow::Result<Option<(Arc<Model>, Origin)>> {
+    /// The most variants that are tried, and the matches for each.
+    const TRIED: usize = 3;
+    const MATCHES: u32 = 200;
+    let game = &fresh.sight.game;
+    if game.universe.roles.len() == 1 {
+        return Ok(None);
+    }
+    let learned: BTreeSet<u128> = memory.models()?.into_iter().map(|entry| entry.game).collect();
+    let met = arena::meet((*game.program).clone());
+    let mut related = arena::variants(memory, &met)?;
+    related.retain(|known| known.of.fingerprint != of && learned.contains(&known.of.fingerprint));
+    let mut best: Option<(f64, Arc<Model>, Origin)> = None;
+    for known in related.into_iter().take(TRIED) {
+        let program = &known.program;
+        let Ok(source) = Game::new(canonical(program, canonical::BUDGET).respelled(program), 1) else { continue };
+        let source = Arc::new(source);
+        let Some(known) = evidence::newest_model(memory, known.of.fingerprint, &source)? else { continue };
+        let Some(variant) = transfer::relate(&source, game) else { continue };
+        let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
+        let Ok(came) = transfer::transfer(&known.model, &variant, game, &sight.features, patterns, &sight.game_stages)
+        else {
+            continue;
+        };
+        let test = transfer::Test { seed: settings.seed, matches: MATCHES, teach: settings.teach.clone() };
+        let Some(better) = came.better(fresh, played, &test, stop)? else { continue };
+        let score = better.score;
+        if best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
+            let taken_over = TakenOver {
+                differences: variant.transformations.iter().map(|change| change.class.name().to_owned()).collect(),
+                features: came.n_features,
+                slots: came.n_slots,
+                score: 100.0 * score.mean,
+                low: 100.0 * score.low,
+                high: 100.0 * score.high,
+                matches: better.matches,
+                from_met: better.from_met,
+                fitted: better.is_fitted,
+            };
+            let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
+            best = Some((score.low, better.model, origin));
+        }
+    }
+    Ok(best.map(|(_, model, origin)| (model, origin)))
+}
