@@ -138,9 +138,10 @@ const GAMES: [&str; 24] = [
     "asteroids",
     "pancakes",
 ];
-/// Those of them that also play with more time.
+/// Those of them that also play with more time. Checkers and Chinese Checkers would each take most of an hour: matches are long, and a
+/// sequential test does not end them.
 const LONG: [&str; 8] =
-    ["connect-four", "breakthrough", "othello", "checkers", "hex-7", "chinese-checkers", "tron", "hallway"];
+    ["connect-four", "breakthrough", "othello", "race-checkers", "hex-7", "gomoku", "tron", "hallway"];
 /// Matches in games for one: one move ahead, and searching.
 const ALONE: (u32, u32) = (10, 5);
 
