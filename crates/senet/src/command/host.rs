@@ -20,7 +20,7 @@ use crate::rules;
 
 /// Lets players meet, here or anywhere: a game manager
 ///
-/// A player is `uct`, `random` or `legal`, or the address of any player that speaks the protocol of
+/// A player is `portfolio`, `uct`, `random` or `legal`, or the address of any player that speaks the protocol of
 /// general game playing. The manager keeps the clocks. Who gives no legal move in time gets one by
 /// chance, and the record says so: `TO` for no answer in time, `CE` for no connection, `IL` for an
 /// illegal move. From match to match, the players change seats.
@@ -37,7 +37,7 @@ use crate::rules;
 pub(crate) struct Host {
     /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
-    /// Who plays, one for each role: `uct`, `random`, `legal` or an address
+    /// Who plays, one for each role: `portfolio`, `uct`, `random`, `legal` or an address
     #[arg(long, num_args = 1.., required = true, value_name = "PLAYER")]
     players: Vec<String>,
     /// Seconds to prepare; players elsewhere want whole seconds

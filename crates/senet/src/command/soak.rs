@@ -35,7 +35,7 @@ pub(crate) struct Soak {
     /// How many matches to play
     #[arg(long, default_value_t = 1000, value_name = "N")]
     matches: u32,
-    /// Who plays: `uct`, `random` or `legal`
+    /// Who plays: `portfolio`, `uct`, `random` or `legal`
     #[arg(long, default_value = "uct", value_name = "PLAYER")]
     player: String,
     /// Seconds to prepare
