@@ -35,18 +35,38 @@ pub(crate) fn together<H: Send>(
     if solved.into_inner() { StopReason::Solved } else { reason }
 }
 
-/// What hands share, for one of them alone. A hand that panicked takes the search down with it, so there is nothing to fear here.
-pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+/// What hands share, for one of them at a time. Whoever waits is next: a hand that comes back at once waits behind it. Otherwise one
+/// that has little else to do could keep the first from ever looking at the time.
+pub(crate) struct Turns<T> {
+    /// Held by the one who is next.
+    next: Mutex<()>,
+    shared: Mutex<T>,
+}
+
+impl<T> Turns<T> {
+    pub(crate) fn new(shared: T) -> Turns<T> {
+        Turns { next: Mutex::new(()), shared: Mutex::new(shared) }
+    }
+
+    /// What is shared, for this hand alone.
+    pub(crate) fn take(&self) -> MutexGuard<'_, T> {
+        let _next = lock(&self.next);
+        lock(&self.shared)
+    }
+}
+
+/// A hand that panicked takes the search down with it, so there is nothing to fear here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     /// It is soon free again: to sleep and to be woken takes longer.
     const TRIES: usize = 50_000;
     for _ in 0..TRIES {
-        match shared.try_lock() {
+        match mutex.try_lock() {
             Ok(guard) => return guard,
             Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => std::hint::spin_loop(),
         }
     }
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct OnDrop<'a>(&'a AtomicBool);
@@ -79,6 +99,31 @@ mod tests {
         });
         assert_eq!((reason, counts[0]), (StopReason::Stopped, 1_001));
         assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
+    }
+
+    /// Others that want what is shared all the time don't keep the first from coming to its end.
+    #[test]
+    fn everybody_has_a_turn() {
+        let shared = Turns::new(0u64);
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() > 200
+        };
+        let limit = Limit { nodes: u64::MAX, stop: &stop };
+        let mut taken = [0u64; 3];
+        together(&mut taken, &limit, |taken, limit| {
+            loop {
+                let mut shared = shared.take();
+                *taken += 1;
+                // Long enough for those who wait to fall asleep.
+                (0..200_000).for_each(|step| *shared = std::hint::black_box(*shared ^ step));
+                if (limit.stop)() {
+                    return StopReason::Stopped;
+                }
+            }
+        });
+        assert!(taken[1] + taken[2] <= 20 * taken[0], "{taken:?}");
     }
 
     /// Whoever has the answer ends the search for all.

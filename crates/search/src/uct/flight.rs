@@ -1,17 +1,15 @@
 //! Playouts under way, one in each lane.
 
-use std::sync::Mutex;
-
 use machine::RoleId;
 use machine::lanes::{LANES, Vector};
 
 use super::tree::{End, NONE, Path};
 use super::{Best, Found, Hand, Plan};
 use crate::player::{Limit, StopReason};
-use crate::together::lock;
+use crate::together::Turns;
 
 /// What threads share while they search.
-type Shared<'a> = Mutex<&'a mut Found>;
+type Shared<'a> = Turns<&'a mut Found>;
 
 /// A search that is running, in one thread.
 pub(super) struct Flight<'a> {
@@ -73,7 +71,7 @@ impl<'a> Flight<'a> {
     /// Plays until the limit is reached or the root is decided.
     pub(super) fn run(&mut self, shared: &Shared, limit: &Limit) -> StopReason {
         let reason = loop {
-            let mut found = lock(shared);
+            let mut found = shared.take();
             let is_solved = found.best.as_ref().is_some_and(|best| best.value >= self.plan.rule.range[0].1);
             if is_solved || found.tree.nodes[0].exact != NONE {
                 break StopReason::Solved;
@@ -89,7 +87,7 @@ impl<'a> Flight<'a> {
             self.advance(shared);
         };
         let under_way = self.leaving | self.fresh | self.playing;
-        let mut found = lock(shared);
+        let mut found = shared.take();
         found.n_states += self.n_states;
         under_way.lanes().for_each(|lane| found.tree.forget(&self.paths[lane]));
         reason
@@ -157,7 +155,7 @@ impl<'a> Flight<'a> {
             back = back | self.fresh;
         }
         if met.is_some() || !back.is_zero() {
-            let found = &mut lock(shared);
+            let found = &mut shared.take();
             if let Some(met) = met {
                 self.expand(found, &met, terminal);
             }
@@ -181,7 +179,7 @@ impl<'a> Flight<'a> {
         }
         if !stuck.is_zero() {
             self.judge(stuck);
-            self.come_back(&mut lock(shared), stuck);
+            self.come_back(&mut shared.take(), stuck);
         }
         if let Some(record) = &mut self.record {
             record.note(self.step, |chosen| self.hand.lanes.is_made(chosen));

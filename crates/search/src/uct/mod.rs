@@ -16,14 +16,14 @@
 mod flight;
 mod tree;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use machine::RoleId;
 use machine::lanes::{Compiled, LANES, Lanes, Random};
 
 use crate::evaluate::Evaluate;
 use crate::player::{Answer, Limit, MoveReport, Player, StopReason};
-use crate::together::together;
+use crate::together::{Turns, together};
 use flight::Flight;
 use tree::{NONE, Rave, Rule, Tree};
 
@@ -174,7 +174,7 @@ impl Uct {
             let Uct { hands, plan, found } = self;
             (found.n_playouts, found.n_under_way, found.n_states) = (0, 0, 0);
             let n_hands = hands.len();
-            let shared = Mutex::new(&mut *found);
+            let shared = Turns::new(&mut *found);
             answer.stop = together(hands, limit, |hand, limit| Flight::new(hand, plan, n_hands).run(&shared, limit));
             (answer.playouts, answer.nodes) = (found.n_playouts, found.n_states);
         }
