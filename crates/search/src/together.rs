@@ -101,31 +101,6 @@ mod tests {
         assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
     }
 
-    /// Others that want what is shared all the time don't keep the first from coming to its end.
-    #[test]
-    fn everybody_has_a_turn() {
-        let shared = Turns::new(0u64);
-        let asked = std::cell::Cell::new(0);
-        let stop = || {
-            asked.set(asked.get() + 1);
-            asked.get() > 200
-        };
-        let limit = Limit { nodes: u64::MAX, stop: &stop };
-        let mut taken = [0u64; 3];
-        together(&mut taken, &limit, |taken, limit| {
-            loop {
-                let mut shared = shared.take();
-                *taken += 1;
-                // Long enough for those who wait to fall asleep.
-                (0..200_000).for_each(|step| *shared = std::hint::black_box(*shared ^ step));
-                if (limit.stop)() {
-                    return StopReason::Stopped;
-                }
-            }
-        });
-        assert!(taken[1] + taken[2] <= 20 * taken[0], "{taken:?}");
-    }
-
     /// Whoever has the answer ends the search for all.
     #[test]
     fn one_that_solves_it_is_enough() {
