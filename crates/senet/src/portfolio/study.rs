@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use arena::Store;
 use features::construct::{self, construct};
+use features::feature::Feature;
 use features::game::Game;
-use features::positions::{self, collect};
+use features::positions::{self, Positions, collect};
 use gdl::Program;
 use insight::canonical::{self, canonical};
 use learn::course::{self, Course, Stored};
@@ -24,6 +25,8 @@ use crate::memory;
 const LEAST: Duration = Duration::from_secs(4);
 /// A model is learned further if the time for that is more than this part of what it took.
 const WORTH_WHILE: f64 = 0.25;
+/// With less time than this, in seconds of a core, no features are looked for: tables of patterns and more matches come to more.
+const BRIEF: f64 = 120.0;
 
 /// A game that is studied.
 pub(crate) struct Study {
@@ -165,15 +168,26 @@ impl Lesson<'_> {
         note: &dyn Fn(&str),
     ) -> Result<Option<Learned>, String> {
         /// The parts of the time after which positions are played, features found, variants tried, and matches with itself end.
-        const PARTS: [f64; 4] = [0.2, 0.45, 0.55, 0.85];
+        const PARTS: [f64; 4] = [0.1, 0.3, 0.4, 0.8];
+        const BRIEF_PARTS: [f64; 4] = [0.1, 0.3, 0.3, 0.75];
+        /// A model of fewer generations is not believed without a test.
+        const ENOUGH: usize = 3;
         let begun = Instant::now();
         let time = self.until.saturating_duration_since(begun);
-        let [played_by, built_by, taken_by, learned_by] = PARTS.map(|part| begun + time.mul_f64(part));
-        let before = |end: Instant| Instant::now() < end && !stop();
         let (game, threads) = (self.game, self.threads);
+        let is_brief = time.as_secs_f64() * (threads as f64) < BRIEF;
+        let parts = if is_brief { BRIEF_PARTS } else { PARTS };
+        let [played_by, built_by, taken_by, learned_by] = parts.map(|part| begun + time.mul_f64(part));
+        let before = |end: Instant| Instant::now() < end && !stop();
         // Step 1. Positions; the fewer, the less time there is to look at them.
-        let n_positions = (time.as_secs_f64() * 300.0).clamp(1_000.0, 12_000.0) as usize;
-        let play = positions::Settings { seed: self.seed, positions: n_positions, ..positions::Settings::default() };
+        let n_positions = (time.as_secs_f64() * 100.0).clamp(500.0, 12_000.0) as usize;
+        let play = positions::Settings {
+            seed: self.seed,
+            levels: if is_brief { 3 } else { 4 },
+            positions: n_positions,
+            matches: ((n_positions as u32 / 12).clamp(64, 512), 4_096),
+            ..positions::Settings::default()
+        };
         let played = collect(game, &play, &mut |_| before(played_by)).positions;
         if played.is_empty() || stop() {
             return Ok(None);
@@ -185,17 +199,14 @@ impl Lesson<'_> {
             teach: learn::teach::Settings { threads, ..settings.teach },
             ..settings
         };
+        let usual = known.as_ref().map(|(_, stored)| stored.search);
         let mut course = match known {
             Some((model, stored)) => {
                 let settings = course::Settings { patterns: stored.patterns, ..settings };
                 Course::from_model(model, &played, settings)
             }
             None => {
-                let construct = construct::Settings { seed: self.seed, threads, ..construct::Settings::default() };
-                let set = self::construct(game, &played, &construct, &mut |_| before(built_by))?;
-                let features = set.features.into_iter().map(|selected| selected.feature).collect();
-                let fresh = Course::begin(game.clone(), &played, features, settings.clone());
-                let fresh = fresh.map_err(|why| why.to_string())?;
+                let fresh = self.begin(&played, &settings, is_brief, &|| before(built_by))?;
                 let late = || !before(taken_by);
                 let taken =
                     self.kin.map(|(store, of)| kin::take_over(store, of, fresh.model(), &played, &settings, &late));
@@ -209,20 +220,53 @@ impl Lesson<'_> {
             }
         };
         let ready = begun.elapsed();
-        while before(learned_by) && course.go_on(&|| !before(learned_by)).map_err(|why| why.to_string())? {}
+        let go_on = |course: &mut Course, end: Instant| -> Result<(), String> {
+            while before(end) && course.go_on(&|| !before(end)).map_err(|why| why.to_string())? {}
+            Ok(())
+        };
+        go_on(&mut course, learned_by)?;
+        let left = || self.until.saturating_duration_since(Instant::now()).mul_f64(0.9);
+        let quick_move = measure::quick_move(&course, left(), threads);
+        if quick_move.is_none() {
+            go_on(&mut course, self.until)?;
+        }
         if course.history().len() < 2 || stop() {
             note(&format!("nothing was learned: {:.0} s were gone before the first generation", ready.as_secs_f64()));
             return Ok(None);
         }
-        // Step 3. The search: by matches that are short enough for some of them, or the one that is mostly best.
-        let time = self.until.saturating_duration_since(Instant::now()).mul_f64(0.9);
-        let search = match measure::quick_move(&course, time, threads) {
-            Some(move_time) => {
-                let contest = measure::Contest { move_time, time, threads, seed: self.seed };
+        // Step 3. The search: by matches that are short enough for some of them, or the one that is known or mostly best.
+        let search = match (quick_move, usual) {
+            (Some(move_time), _) => {
+                let contest = measure::Contest { move_time, time: left(), threads, seed: self.seed };
                 measure::choose(game, course.model(), &contest, &mut |_| {})
             }
-            None => Search::fitting(&course.model().sight)[0],
+            (None, Some(usual)) => usual,
+            (None, None) if course.history().len() <= ENOUGH => Search::Plain,
+            (None, None) => Search::fitting(&course.model().sight)[0],
         };
         Ok(Some(Learned { course, search, seconds: begun.elapsed().as_secs_f64() }))
+    }
+
+    /// A course from nothing. A brief one has no features, unless there are no tables of patterns either.
+    fn begin(
+        &self,
+        played: &Positions,
+        settings: &course::Settings,
+        is_brief: bool,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Course, String> {
+        let (game, seed, threads) = (self.game, self.seed, self.threads);
+        let begin = |features: Vec<Feature>, settings: course::Settings| {
+            Course::begin(game.clone(), played, features, settings).map_err(|why| why.to_string())
+        };
+        if is_brief {
+            let bare = begin(Vec::new(), course::Settings { ways: false, ..settings.clone() })?;
+            if bare.model().sight.n_slots() > 0 {
+                return Ok(bare);
+            }
+        }
+        let construct = construct::Settings { seed, threads, ..construct::Settings::default() };
+        let set = self::construct(game, played, &construct, &mut |_| go_on())?;
+        begin(set.features.into_iter().map(|selected| selected.feature).collect(), settings.clone())
     }
 }
