@@ -2,20 +2,23 @@
 //! fast they are; how fast configurations are mined; and how the two kinds of sparse tables compare. Times are those of the
 //! processor, where the system tells them.
 //!
-//! `cargo run --release -p features --example pattern_tables -- [--plies N] [--base] [--mine] RULES...`
+//! `cargo run --release -p features --example pattern_tables -- [--plies N] [--base] [--mine] [--compare] RULES...`
 //!
 //! With `--base` only lines of four cells and more, edges with inner neighbours and corner blocks are used; with `--mine`
-//! configurations are mined from the positions.
+//! configurations are mined from the positions; with `--compare` all kinds of evaluators are timed on the same states.
 
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
 use features::game::Game;
-use features::pattern::atoms::{self, Atoms};
+use features::pattern::atoms::{self, AtomicFeature, Atoms, Value};
 use features::pattern::bits::transpose;
+use features::pattern::cover::{self, Change, Cover, Matcher, Motion};
+use features::pattern::dag::{Dag, Walk};
 use features::pattern::genconf::{self, Backend};
 use features::pattern::orbit::{self, Orbit};
+use features::pattern::set::{Literal, Patterns};
 use features::pattern::shapes::{self, Kind};
 use features::pattern::sparse::{Displaced, Entry, Hashed};
 use features::pattern::table::{Index, Indexer, Indices, Instance, Tables};
@@ -33,27 +36,35 @@ fn seconds() -> f64 {
 }
 
 fn main() {
-    let (mut plies, mut base, mut with_mining, mut files) = (100_000, false, false, Vec::new());
+    let (mut plies, mut base, mut more, mut files) = (100_000, false, More::default(), Vec::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--plies" => plies = arguments.next().and_then(|n| n.parse().ok()).expect("--plies has a number"),
             "--base" => base = true,
-            "--mine" => with_mining = true,
+            "--mine" => more.mine = true,
+            "--compare" => more.compare = true,
             _ => files.push(argument),
         }
     }
     for file in &files {
         let text = std::fs::read(file).expect("the rules can be read");
         match Game::new(gdl::read(file, &text).program, 1) {
-            Ok(game) => report(file, &game, base, plies, with_mining),
+            Ok(game) => report(file, &game, base, plies, more),
             Err(reason) => println!("{file}: {reason}"),
         }
     }
     sparse_tables();
 }
 
-fn report(file: &str, game: &Game, base: bool, plies: usize, with_mining: bool) {
+/// What else is done with the positions.
+#[derive(Clone, Copy, Default)]
+struct More {
+    mine: bool,
+    compare: bool,
+}
+
+fn report(file: &str, game: &Game, base: bool, plies: usize, more: More) {
     let atoms = atoms::find(game, &atoms::Settings::default());
     let settings = if base { shapes::Settings::buro() } else { shapes::Settings::default() };
     let mut proposed = Vec::new();
@@ -83,9 +94,9 @@ fn report(file: &str, game: &Game, base: bool, plies: usize, with_mining: bool) 
     }
     let n_fluents = game.circuit.network.fluents.len();
     if let Some(indexer) = Indexer::<u16>::new(&atoms.features, &instances, n_fluents) {
-        play(game, &atoms, &orbits, &instances, &indexer, plies, with_mining);
+        play(game, &atoms, &orbits, &instances, &indexer, plies, more);
     } else if let Some(indexer) = Indexer::<u32>::new(&atoms.features, &instances, n_fluents) {
-        play(game, &atoms, &orbits, &instances, &indexer, plies, with_mining);
+        play(game, &atoms, &orbits, &instances, &indexer, plies, more);
     }
 }
 
@@ -97,7 +108,7 @@ fn play<I: Index>(
     instances: &[Instance],
     indexer: &Indexer<I>,
     plies: usize,
-    with_mining: bool,
+    more: More,
 ) {
     let network = &game.circuit.network;
     let mut rng = Pcg64::seed_from_u64(1);
@@ -145,8 +156,11 @@ fn play<I: Index>(
     }
     println!("  {n_made} moves and {n_undone} steps back: every index equals its recomputation");
     real_pairs(atoms, orbits, &states);
-    if with_mining {
+    if more.mine {
         mine(atoms, &states);
+    }
+    if more.compare {
+        evaluators(atoms, orbits, instances, indexer, &states);
     }
     // The states of matches in their order, with steps back now and then.
     let tables: Vec<Vec<i16>> = orbits
@@ -186,6 +200,181 @@ fn play<I: Index>(
     });
     timed("indices from scratch", &mut |state| {
         instances.iter().map(|instance| instance.index(&atoms.features, state) as i64).sum()
+    });
+}
+
+/// A large pattern: the two instances that it is made of, and its table.
+type Pair = (usize, usize, Displaced<i16>);
+
+/// Each instance of the largest orbit that has one without common atoms, with the first such one, and a table of the pairs of
+/// indices that were met twice or more.
+fn pairs(atoms: &Atoms, orbits: &[Orbit], instances: &[Instance], states: &[Vec<u64>]) -> Vec<Pair> {
+    let apart = |one: &Instance, other: &Instance| one.atoms.iter().all(|atom| !other.atoms.contains(atom));
+    let has_pair = |orbit: &&Orbit| orbit.instances.iter().any(|other| apart(&orbit.instances[0], other));
+    let largest = orbits.iter().filter(has_pair).max_by_key(|orbit| orbit.canonical.len().min(6_561));
+    let Some(orbit) = largest else { return Vec::new() };
+    let size = orbit.canonical.len() as u32;
+    let own: Vec<usize> = (0..instances.len()).filter(|&i| orbit.instances.contains(&instances[i])).collect();
+    let mut found = Vec::new();
+    for (at, &one) in own.iter().enumerate() {
+        let Some(&other) = own[at + 1..].iter().find(|&&other| apart(&instances[one], &instances[other])) else {
+            continue;
+        };
+        let mut counts: std::collections::BTreeMap<(u32, u32), u32> = Default::default();
+        for state in states {
+            let index = |instance: usize| instances[instance].index(&atoms.features, state) as u32;
+            *counts.entry((index(one), index(other))).or_default() += 1;
+        }
+        let entries: Vec<Entry<i16>> =
+            counts.iter().filter(|(_, count)| **count > 1).map(|(&pair, &count)| (pair, count as i16)).collect();
+        found.extend(Displaced::new(size, size, &entries, 1 << 24).ok().map(|table| (one, other, table)));
+    }
+    found
+}
+
+/// The literals that say that an atom has a value; nothing for a bucket of a number.
+fn literals(atom: &AtomicFeature, value: u32) -> Option<Vec<Literal>> {
+    let literal = |value: &Value| match value {
+        Value::Is(literal) => Some(Literal::of(literal.fluent).negate_if(!literal.holds)),
+        _ => None,
+    };
+    match &atom.values[value as usize] {
+        Value::Otherwise => Some(atom.values.iter().filter_map(literal).map(Literal::negated).collect()),
+        value => literal(value).map(|literal| vec![literal]),
+    }
+}
+
+/// A network of three layers with weights by chance, of 16 bits; the sums of its first layer follow the state.
+struct SmallNetwork {
+    first: Vec<[i16; WIDTH]>,
+    second: Vec<[i16; WIDTH]>,
+    last: Vec<i16>,
+    sums: [i16; WIDTH],
+}
+
+const WIDTH: usize = 64;
+const HIDDEN: usize = 32;
+
+impl SmallNetwork {
+    fn new(n_fluents: usize, rng: &mut Pcg64) -> SmallNetwork {
+        let row = |rng: &mut Pcg64| std::array::from_fn(|_| rng.random_range(-99..100));
+        SmallNetwork {
+            first: (0..n_fluents).map(|_| row(rng)).collect(),
+            second: (0..HIDDEN).map(|_| row(rng)).collect(),
+            last: (0..HIDDEN).map(|_| rng.random_range(-99..100)).collect(),
+            sums: [0; WIDTH],
+        }
+    }
+
+    fn go(&mut self, before: &[u64], after: &[u64]) {
+        for (word, (old, new)) in before.iter().zip(after).enumerate() {
+            let mut flipped = old ^ new;
+            while flipped != 0 {
+                let bit = flipped.trailing_zeros();
+                let row = &self.first[64 * word + bit as usize];
+                let sign = if new >> bit & 1 == 1 { 1 } else { -1 };
+                self.sums.iter_mut().zip(row).for_each(|(sum, weight)| *sum += sign * weight);
+                flipped &= flipped - 1;
+            }
+        }
+    }
+
+    fn value(&self) -> i64 {
+        let lit = self.sums.map(|sum| sum.clamp(0, 127));
+        let unit = |row: &[i16; WIDTH]| row.iter().zip(&lit).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum::<i32>();
+        let units = self.second.iter().map(|row| (unit(row) >> 6).clamp(0, 127));
+        units.zip(&self.last).map(|(unit, weight)| i64::from(unit) * i64::from(*weight)).sum()
+    }
+}
+
+/// All kinds of evaluators along the same states.
+fn evaluators<I: Index>(
+    atoms: &Atoms,
+    orbits: &[Orbit],
+    instances: &[Instance],
+    indexer: &Indexer<I>,
+    states: &[Vec<u64>],
+) {
+    /// The most configurations.
+    const CONFIGURATIONS: u64 = 20_000;
+    let mut rng = Pcg64::seed_from_u64(5);
+    let n_rounds = (200_000 / states.len()).max(1);
+    let timed = |name: &str, run: &mut dyn FnMut(&[u64], &[u64]) -> i64| {
+        let (clock, mut sum) = (seconds(), 0);
+        for _ in 0..n_rounds {
+            states.windows(2).for_each(|pair| sum += run(&pair[0], &pair[1]));
+            run(&states[states.len() - 1], &states[0]);
+        }
+        println!("  | {name} | {:.0} |", (n_rounds * states.len()) as f64 / (seconds() - clock));
+        sum
+    };
+    println!("  | evaluator | moves/s |\n  |---|---|");
+    // Step 1. Tables that are flat, and large sparse ones beside them.
+    let tables: Vec<Vec<i16>> = orbits
+        .iter()
+        .map(|orbit| orbit.expand(&(0..orbit.n_canonical).map(|_| rng.random_range(-999..1000)).collect::<Vec<_>>()))
+        .collect();
+    let tables = Tables::new(&tables, instances);
+    let mut at = indexer.start(&states[0]);
+    timed(&format!("{} flat tables", instances.len()), &mut |_, state| {
+        indexer.go(&mut at, state);
+        i64::from(tables.sum(indexer.indices(&at)))
+    });
+    let pairs = pairs(atoms, orbits, instances, states);
+    let mut at = indexer.start(&states[0]);
+    timed(&format!("the same and {} sparse tables", pairs.len()), &mut |_, state| {
+        indexer.go(&mut at, state);
+        let indices = indexer.indices(&at);
+        let get = |(one, other, table): &Pair| table.get(indices[*one].place() as u32, indices[*other].place() as u32);
+        i64::from(tables.sum(indices)) + pairs.iter().filter_map(get).map(i64::from).sum::<i64>()
+    });
+    // Step 2. Mined configurations: their diagram, walked anew for each state, and cover propagation.
+    let flat: Vec<u64> = states.iter().flatten().copied().collect();
+    let n_words = states[0].len();
+    let mut relations = genconf::relations(&atoms.features, &transpose(&flat, n_words, 64 * n_words));
+    relations.retain(|relation| literals(&atoms.features[relation.feature as usize], relation.value).is_some());
+    let budget = genconf::Budget { length: 4, configurations: CONFIGURATIONS, ..genconf::Budget::default() };
+    let support = states.len() as u32 / 10;
+    let settings = genconf::Settings { backend: Backend::Eclat, budget, ..genconf::Settings::new(support) };
+    let mined = genconf::mine(&relations, &settings).configurations;
+    let said: Vec<Vec<Literal>> = relations
+        .iter()
+        .filter_map(|relation| literals(&atoms.features[relation.feature as usize], relation.value))
+        .collect();
+    let (mut patterns, mut kept) = (Patterns::default(), Vec::new());
+    for configuration in &mined {
+        let mut all: Vec<Literal> =
+            configuration.relations.iter().flat_map(|&relation| said[relation as usize].iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        if patterns.insert(&all) {
+            kept.push(&configuration.relations[..]);
+        }
+    }
+    let weights: Vec<i32> = kept.iter().map(|_| rng.random_range(-999..1000)).collect();
+    let (dag, mut walk) = (Dag::new(&kept), Walk::default());
+    let walked = timed(&format!("diagram of {} configurations", kept.len()), &mut |_, state| {
+        let holds = |relation: u32| said[relation as usize].iter().all(|literal| literal.holds(state));
+        let mut sum = 0;
+        dag.walk(holds, &mut walk, |configuration, _| sum += i64::from(weights[configuration as usize]));
+        sum
+    });
+    let moves: Vec<Change> =
+        states.windows(2).take(1024).map(|pair| (pair[0][..].into(), pair[1][..].into())).collect();
+    let motion = Motion::new(64 * n_words, &moves);
+    let cover = Cover::build(&patterns, &weights, Some(&motion), &cover::Settings::ALL);
+    let mut matcher = Matcher::new(&cover, &states[0]);
+    let covered = timed("cover propagation of the same", &mut |before, state| {
+        matcher.update(&cover, before, state);
+        matcher.score()
+    });
+    assert_eq!(walked, covered, "both add up the same configurations");
+    // Step 3. A network.
+    let mut network = SmallNetwork::new(64 * n_words, &mut rng);
+    network.go(&vec![0; n_words], &states[0]);
+    timed(&format!("network of {WIDTH} and {HIDDEN} units over fluents"), &mut |before, state| {
+        network.go(before, state);
+        network.value()
     });
 }
 

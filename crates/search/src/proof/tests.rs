@@ -134,9 +134,11 @@ fn known_results() {
             assert_eq!(solution.value(), Some(value), "{game}, {method:?}: {solution:?}");
         }
     }
-    let mut solver = solver("connect-four-5x4", 0, Method::DepthFirst);
-    let state = solver.machine.bits().to_vec();
-    assert_eq!(solver.solve(&state, &Limit::nodes(200_000)).value(), Some(50));
+    for (game, nodes) in [("connect-four-5x4", 200_000), ("connect-four-5x5", 1_500_000)] {
+        let mut solver = solver(game, 0, Method::DepthFirst);
+        let state = solver.machine.bits().to_vec();
+        assert_eq!(solver.solve(&state, &Limit::nodes(nodes)).value(), Some(50), "{game}");
+    }
 }
 
 /// Whoever plays by the values never does worse than they say, whatever the other does.

@@ -101,6 +101,27 @@ pub(crate) struct Learn {
     discover: discover::Options,
 }
 
+impl Learn {
+    /// The rules, and the game that is to be learned.
+    fn pupil(&self, bar: &Bar) -> anyhow::Result<(Rules, Pupil)> {
+        let rules = rules::read(&self.rules)?;
+        rules::accept(&rules)?;
+        bar.show("analysing the rules", 0, 0);
+        let pupil = Pupil::new(&rules, self.seed, self.store.clone())?;
+        Ok((rules, pupil))
+    }
+
+    fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(crate::n_cores)
+    }
+
+    /// Matches against others in a given time.
+    fn contest(&self, time: Duration) -> measure::Contest {
+        let move_time = Duration::from_secs_f64(self.move_time.clamp(0.001, 3600.0));
+        measure::Contest { move_time, time, threads: self.threads(), seed: self.seed }
+    }
+}
+
 /// How a game is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Method {
@@ -372,20 +393,15 @@ pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
 }
 
 fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
-    let start = Instant::now();
-    let threads = arguments.threads.unwrap_or_else(crate::n_cores);
-    let rules = rules::read(&arguments.rules)?;
-    rules::accept(&rules)?;
-    let bar = Bar::new();
-    bar.show("analysing the rules", 0, 0);
-    let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store)?;
-    pupil.recording = arguments.record.map(|file| Recording::new(&file, &pupil.game)).transpose()?;
+    let (start, bar) = (Instant::now(), Bar::new());
+    let (rules, mut pupil) = arguments.pupil(&bar)?;
+    pupil.recording = arguments.record.as_deref().map(|file| Recording::new(file, &pupil.game)).transpose()?;
     let measuring = if arguments.no_measure { 0.0 } else { MEASURING };
     // With a given number of generations nothing depends on time, so the search is the usual one.
     let choosing = if arguments.generations.is_some() { 0.0 } else { CHOOSING };
     let plan = Plan {
         seed: arguments.seed,
-        threads,
+        threads: arguments.threads(),
         time: arguments.time.mul_f64(1.0 - measuring - choosing),
         generations: arguments.generations,
         resume: arguments.resume,
@@ -393,7 +409,7 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
         purpose: arguments.study.as_ref().map_or(String::new(), |file| format!("study {}", file.display())),
         all_time_counts: false,
     };
-    pupil.study = arguments.study;
+    pupil.study = arguments.study.clone();
     let mut learned = learn(&mut pupil, &plan, start, &bar)?;
     if choosing > 0.0 {
         choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
@@ -402,13 +418,7 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     if !arguments.no_measure {
         let before = Instant::now();
         let left = arguments.time.saturating_sub(start.elapsed()).max(arguments.time.mul_f64(MEASURING / 2.0));
-        let contest = measure::Contest {
-            move_time: Duration::from_secs_f64(arguments.move_time.clamp(0.001, 3600.0)),
-            time: left,
-            threads,
-            seed: arguments.seed,
-        };
-        let model = learned.course.model();
+        let (contest, model) = (arguments.contest(left), learned.course.model());
         scores = measure::measure(&pupil.game, model, learned.search, &contest, &mut |stage| bar.show(stage, 0, 0));
         learned.seconds += before.elapsed().as_secs_f64();
     }

@@ -162,10 +162,10 @@ impl Member for Searcher {
         }
         // A bound on states is there for answers that are always the same.
         let goes_on = self.player.goes_on() && self.nodes == u64::MAX;
-        let (begun, mut first) = (Instant::now(), FIRST);
+        let (begun, mut silence) = (Instant::now(), FIRST);
         let (mut nodes, mut playouts) = (0, 0);
         loop {
-            let speaks = || stop() || (goes_on && begun.elapsed() >= first);
+            let speaks = || stop() || (goes_on && begun.elapsed() >= silence);
             let limit = Limit { nodes: self.nodes, stop: &speaks };
             let mut answer = self.player.choose(self.machine.bits(), RoleId(own as u32), &limit);
             nodes += answer.nodes;
@@ -176,7 +176,7 @@ impl Member for Searcher {
             if answer.stop != StopReason::Stopped || stop() {
                 return Ok(());
             }
-            first *= LONGER;
+            silence *= LONGER;
         }
     }
 

@@ -294,6 +294,8 @@ fn a_scrambled_copy_of_a_learned_game_is_known() {
     };
     let knowledge = study.go(&|| false, &|_| {}).expect("it can be grounded").knowledge.expect("it is known");
     assert_eq!(knowledge.origin, "model 1 of `connect-3-4x4`");
+    let sight = &knowledge.model.sight;
+    assert!(sight.features.is_empty() && sight.n_slots() > 0, "a brief lesson is about patterns alone");
     let (mut second, log) = portfolio(memory);
     second.settings.learn = false;
     let (won, reasons) = play(&mut second, &copy, 1, 20_000, 300, 20);

@@ -14,9 +14,9 @@ use learn::discover::field::{self, Field};
 use learn::discover::words;
 use serde::Serialize;
 
-use super::{Learn, MEASURING, Method, Pupil};
+use super::{Learn, MEASURING, Method};
 use crate::evidence::{self, Bar};
-use crate::{memory, rules};
+use crate::memory;
 
 #[derive(Args)]
 #[command(next_help_heading = "With --method discover")]
@@ -93,16 +93,11 @@ struct Said {
 }
 
 pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
-    let start = Instant::now();
+    let (start, bar) = (Instant::now(), Bar::new());
     let options = &arguments.discover;
     let is_thesis = arguments.method == Method::DiscoverThesis;
-    let rules = rules::read(&arguments.rules)?;
-    rules::accept(&rules)?;
-    let bar = Bar::new();
-    bar.show("analysing the rules", 0, 0);
-    let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store.clone())?;
-    let threads = arguments.threads.unwrap_or_else(crate::n_cores);
-    let field = field::Settings { seed: arguments.seed, threads, ..field::Settings::default() };
+    let (rules, mut pupil) = arguments.pupil(&bar)?;
+    let field = field::Settings { seed: arguments.seed, threads: arguments.threads(), ..field::Settings::default() };
     let field = Field::new(pupil.game.clone(), &field)
         .map_err(|why| anyhow!("`{}` can't be learned in this way: {why}", rules.source.name()))?;
     let common = if is_thesis { cycle::Settings::thesis() } else { cycle::Settings::default() };

@@ -24,7 +24,6 @@ use super::{KEEP_EVERY, Learn, MEASURING, Method, Pupil, print_scores};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Score};
 use crate::memory;
-use crate::rules;
 
 /// Raised when the same settings give another model.
 const VERSION: u32 = 1;
@@ -320,16 +319,12 @@ fn trials(training: &mut thesis::Training, pupil: &Pupil, time: Duration, bar: &
 }
 
 pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
-    let start = Instant::now();
-    let rules = rules::read(&arguments.rules)?;
-    rules::accept(&rules)?;
-    let bar = Bar::new();
-    bar.show("analysing the rules", 0, 0);
-    let mut pupil = Pupil::new(&rules, arguments.seed, arguments.store)?;
+    let (start, bar) = (Instant::now(), Bar::new());
+    let (rules, mut pupil) = arguments.pupil(&bar)?;
     let plan = Plan {
         method: arguments.method,
         seed: arguments.seed,
-        threads: arguments.threads.unwrap_or_else(crate::n_cores),
+        threads: arguments.threads(),
         generations: arguments.generations,
         time: arguments.time,
         resume: arguments.resume,
@@ -345,12 +340,7 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
             let left = arguments.time.saturating_sub(start.elapsed() + part);
             found = trials(training, &pupil, left.max(part), &bar);
         }
-        let contest = measure::Contest {
-            move_time: Duration::from_secs_f64(arguments.move_time.clamp(0.001, 3600.0)),
-            time: arguments.time.saturating_sub(start.elapsed()).clamp(part / 2, 2 * part),
-            threads: plan.threads,
-            seed: plan.seed,
-        };
+        let contest = arguments.contest(arguments.time.saturating_sub(start.elapsed()).clamp(part / 2, 2 * part));
         scores = measure::measure(&pupil.game, &model, search, &contest, &mut |stage| bar.show(stage, 0, 0));
         seconds += before.elapsed().as_secs_f64();
     }
