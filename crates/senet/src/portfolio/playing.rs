@@ -288,13 +288,15 @@ impl Playing {
         self.question.1 = None;
     }
 
-    /// Nobody waits for answers any more; those who should have answered and did not are late.
+    /// Nobody waits for answers any more; those who should have answered and said nothing are late.
     pub(super) fn close(&mut self) {
         let (question, top, is_won) = (self.question.0, self.top(), self.is_won());
         for place in 0..self.seats.len() {
             let seat = &mut self.seats[place];
+            let has_spoken =
+                seat.done >= question || self.opinions.iter().any(|(by, said)| (*by, said.rank) == (place, seat.rank));
             // Who is not asked, or not to the end, is not late.
-            if seat.failed || seat.done >= question || seat.since >= question || is_won {
+            if seat.failed || has_spoken || seat.since >= question || is_won {
                 seat.n_late = 0;
             } else if seat.is_ready && Some(seat.rank) == top {
                 seat.n_late += 1;

@@ -152,21 +152,43 @@ impl Member for Sleeps {
     }
 }
 
+/// A move that no game has.
+fn lie(proven: bool) -> Opinion {
+    Opinion {
+        rank: Rank::Learned,
+        chosen: "(mark 7 7)".to_owned(),
+        value: Some(1.0),
+        proven,
+        why: "a lie".into(),
+        line: Vec::new(),
+        tried: Vec::new(),
+    }
+}
+
 struct Lies;
 
 impl Member for Lies {
     fn think(&mut self, _: &[Vec<String>], _: &dyn Fn() -> bool, tell: &mut dyn FnMut(Opinion)) -> Result<(), String> {
-        let chosen = "(mark 7 7)".to_owned();
-        let opinion = Opinion {
-            rank: Rank::Learned,
-            chosen,
-            value: Some(1.0),
-            proven: true,
-            why: "a lie".into(),
-            line: Vec::new(),
-            tried: Vec::new(),
-        };
-        tell(opinion);
+        tell(lie(true));
+        Ok(())
+    }
+}
+
+/// Says at once what it thinks, and then does not hear that time is up.
+struct Dawdles;
+
+impl Member for Dawdles {
+    fn think(
+        &mut self,
+        _: &[Vec<String>],
+        stop: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Opinion),
+    ) -> Result<(), String> {
+        tell(lie(false));
+        while !stop() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(60));
         Ok(())
     }
 }
@@ -191,6 +213,15 @@ fn a_member_that_never_comes_back_is_left_behind() {
     play(&mut portfolio, &game("breakthrough"), 0, 500, 200, 6);
     assert!(log.text().contains("the sleeper was late"), "{}", log.text());
     assert!(log.text().contains("the sleeper takes no part any more"), "{}", log.text());
+}
+
+#[test]
+fn a_member_that_has_spoken_is_not_late() {
+    let (mut portfolio, log) = portfolio(None);
+    portfolio.further.push(("the dawdler", Rank::Learned, || Box::new(Dawdles)));
+    play(&mut portfolio, &game("breakthrough"), 0, 500, 300, 6);
+    assert!(log.text().contains("was proposed, and left aside"), "{}", log.text());
+    assert!(!log.text().contains("the dawdler"), "{}", log.text());
 }
 
 #[test]
