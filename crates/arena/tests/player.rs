@@ -56,6 +56,23 @@ fn a_match_goes_as_managers_expect() {
     assert!(player.say("( INFO )").contains("available"));
 }
 
+/// The same move may be made twice in a row; but who says within the clock that another one was made than ours repeats itself.
+#[test]
+fn the_same_again_is_not_another_move() {
+    let player = listen(legal(), Settings::default());
+    let rules = game("buttons-and-lights").one_line();
+    assert_eq!(player.say(&format!("( START lights robot ({rules} ) 2 20 )")), "ready");
+    let first = player.say("( PLAY lights NIL )");
+    assert_eq!(player.say(&format!("( PLAY lights ({first} ) )")), first);
+    assert_eq!(player.say(&format!("( PLAY lights ({first} ) )")), first);
+    assert!(!player.logged("PLAY was said again") && player.logged("move 3 is"));
+    let other = "( press c )";
+    assert_ne!(term::canonical(&first), term::canonical(other));
+    assert_eq!(player.say(&format!("( PLAY lights ({other} ) )")), first);
+    assert_eq!(player.say(&format!("( PLAY lights ({other} ) )")), first);
+    assert!(player.logged("PLAY was said again") && !player.logged("move 5 is"));
+}
+
 /// Looks at games until the deadline, unless nobody waits any more.
 struct Looks {
     legal: Legal,

@@ -50,6 +50,14 @@ struct Match {
     turn: Mutex<Turn>,
 }
 
+/// What the last `PLAY` said, and what was replied.
+struct Said {
+    last: Option<Vec<String>>,
+    reply: String,
+    arrived: Instant,
+    replied: Instant,
+}
+
 /// Where a match stands.
 #[derive(Default)]
 struct Turn {
@@ -58,8 +66,7 @@ struct Turn {
     judge: Option<Judge>,
     /// Whether the judge is no longer where the match is.
     lost: bool,
-    /// What the last `PLAY` said, and what was replied when.
-    said: Option<(Option<Vec<String>>, String, Instant)>,
+    said: Option<Said>,
     n_moves: usize,
     /// How long before the end of the clock it replies at least, since it was late before.
     margin: Duration,
@@ -261,24 +268,27 @@ impl Session {
         let mut turn = lock(&of.turn);
         let turn = &mut *turn;
         // Step 1. See whether this was said before.
-        if let Some((before, reply, when)) = &turn.said
-            && *before == last
+        let made = last.as_ref().and_then(|joint| joint.get(turn.role));
+        if let Some(said) = &turn.said
+            && said.last == last
         {
+            // Within the clock nobody has made another move instead.
+            let is_other = made.is_some_and(|made| term::canonical(&said.reply) != term::canonical(made));
+            let is_early = arrived < said.arrived + of.clocks.play;
             let possible = match (&mut turn.judge, &last) {
                 (Some(judge), Some(joint)) => judge.allows(joint).unwrap_or(true),
                 (_, None) => false,
                 (None, _) => true,
             };
-            if !possible || arrived <= *when {
+            if !possible || arrived <= said.replied || (is_other && is_early) {
                 (self.log)(&format!("{}: PLAY was said again", show(&of.id)));
-                return reply.clone();
+                return said.reply.clone();
             }
         }
         // Step 2. Let the contestant think, and find out what is legal meanwhile.
         let clock = of.clocks.play;
         let margin = self.settings.margin(clock).max(turn.margin);
-        let made = last.as_ref().and_then(|joint| joint.get(turn.role));
-        if let (Some((_, reply, _)), Some(made)) = (&turn.said, made)
+        if let (Some(Said { reply, .. }), Some(made)) = (&turn.said, made)
             && term::canonical(reply) != term::canonical(made)
         {
             (self.log)(&format!("{}: {} was made instead of {reply}, which came too late", show(&of.id), show(made)));
@@ -316,7 +326,7 @@ impl Session {
             None => (fallback(&legal), Some("since the time is over".to_owned())),
         };
         turn.n_moves += 1;
-        turn.said = Some((last, reply.clone(), Instant::now()));
+        turn.said = Some(Said { last, reply: reply.clone(), arrived, replied: Instant::now() });
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         let seconds = arrived.elapsed().as_secs_f64();
         (self.log)(&format!("{}: move {} is {reply} after {seconds:.2} s{why}", show(&of.id), turn.n_moves));
