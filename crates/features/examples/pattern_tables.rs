@@ -159,9 +159,6 @@ fn play<I: Index>(
     if more.mine {
         mine(atoms, &states);
     }
-    if more.compare {
-        evaluators(atoms, orbits, instances, indexer, &states);
-    }
     // The states of matches in their order, with steps back now and then.
     let tables: Vec<Vec<i16>> = orbits
         .iter()
@@ -171,6 +168,9 @@ fn play<I: Index>(
         })
         .collect();
     let tables = Tables::new(&tables, instances);
+    if more.compare {
+        evaluators(atoms, orbits, instances, indexer, &tables, &states);
+    }
     let rounds = (2_000_000 / states.len()).max(1);
     let timed = |name: &str, run: &mut dyn FnMut(&[u64]) -> i64| {
         let (clock, mut sum) = (seconds(), 0);
@@ -203,31 +203,41 @@ fn play<I: Index>(
     });
 }
 
+/// Whether two instances have no common atoms.
+fn are_apart(one: &Instance, other: &Instance) -> bool {
+    one.atoms.iter().all(|atom| !other.atoms.contains(atom))
+}
+
+/// The largest orbit that has instances without common atoms.
+fn with_pairs(orbits: &[Orbit]) -> Option<&Orbit> {
+    let has_pair = |orbit: &&Orbit| orbit.instances.iter().any(|other| are_apart(&orbit.instances[0], other));
+    orbits.iter().filter(has_pair).max_by_key(|orbit| orbit.canonical.len().min(6_561))
+}
+
+/// The pairs of indices of two instances that were met twice or more.
+fn met(atoms: &Atoms, one: &Instance, other: &Instance, states: &[Vec<u64>]) -> Vec<Entry<i16>> {
+    let mut counts: std::collections::BTreeMap<(u32, u32), u32> = Default::default();
+    for state in states {
+        let index = |instance: &Instance| instance.index(&atoms.features, state) as u32;
+        *counts.entry((index(one), index(other))).or_default() += 1;
+    }
+    counts.iter().filter(|(_, count)| **count > 1).map(|(&pair, _)| (pair, 1)).collect()
+}
+
 /// A large pattern: the two instances that it is made of, and its table.
 type Pair = (usize, usize, Displaced<i16>);
 
-/// Each instance of the largest orbit that has one without common atoms, with the first such one, and a table of the pairs of
-/// indices that were met twice or more.
+/// Each instance of an orbit with the first later one without common atoms, as large patterns.
 fn pairs(atoms: &Atoms, orbits: &[Orbit], instances: &[Instance], states: &[Vec<u64>]) -> Vec<Pair> {
-    let apart = |one: &Instance, other: &Instance| one.atoms.iter().all(|atom| !other.atoms.contains(atom));
-    let has_pair = |orbit: &&Orbit| orbit.instances.iter().any(|other| apart(&orbit.instances[0], other));
-    let largest = orbits.iter().filter(has_pair).max_by_key(|orbit| orbit.canonical.len().min(6_561));
-    let Some(orbit) = largest else { return Vec::new() };
+    let Some(orbit) = with_pairs(orbits) else { return Vec::new() };
     let size = orbit.canonical.len() as u32;
     let own: Vec<usize> = (0..instances.len()).filter(|&i| orbit.instances.contains(&instances[i])).collect();
     let mut found = Vec::new();
     for (at, &one) in own.iter().enumerate() {
-        let Some(&other) = own[at + 1..].iter().find(|&&other| apart(&instances[one], &instances[other])) else {
-            continue;
-        };
-        let mut counts: std::collections::BTreeMap<(u32, u32), u32> = Default::default();
-        for state in states {
-            let index = |instance: usize| instances[instance].index(&atoms.features, state) as u32;
-            *counts.entry((index(one), index(other))).or_default() += 1;
+        if let Some(&other) = own[at + 1..].iter().find(|&&other| are_apart(&instances[one], &instances[other])) {
+            let entries = met(atoms, &instances[one], &instances[other], states);
+            found.extend(Displaced::new(size, size, &entries, 1 << 24).ok().map(|table| (one, other, table)));
         }
-        let entries: Vec<Entry<i16>> =
-            counts.iter().filter(|(_, count)| **count > 1).map(|(&pair, &count)| (pair, count as i16)).collect();
-        found.extend(Displaced::new(size, size, &entries, 1 << 24).ok().map(|table| (one, other, table)));
     }
     found
 }
@@ -293,6 +303,7 @@ fn evaluators<I: Index>(
     orbits: &[Orbit],
     instances: &[Instance],
     indexer: &Indexer<I>,
+    tables: &Tables<i16>,
     states: &[Vec<u64>],
 ) {
     /// The most configurations.
@@ -310,11 +321,6 @@ fn evaluators<I: Index>(
     };
     println!("  | evaluator | moves/s |\n  |---|---|");
     // Step 1. Tables that are flat, and large sparse ones beside them.
-    let tables: Vec<Vec<i16>> = orbits
-        .iter()
-        .map(|orbit| orbit.expand(&(0..orbit.n_canonical).map(|_| rng.random_range(-999..1000)).collect::<Vec<_>>()))
-        .collect();
-    let tables = Tables::new(&tables, instances);
     let mut at = indexer.start(&states[0]);
     timed(&format!("{} flat tables", instances.len()), &mut |_, state| {
         indexer.go(&mut at, state);
@@ -415,20 +421,10 @@ fn mine(atoms: &Atoms, states: &[Vec<u64>]) {
 
 /// The pairs of indices that two instances of one orbit have in the positions, as a sparse table.
 fn real_pairs(atoms: &Atoms, orbits: &[Orbit], states: &[Vec<u64>]) {
-    let apart = |orbit: &&Orbit| {
-        let first = &orbit.instances[0];
-        orbit.instances.iter().any(|other| other.atoms.iter().all(|atom| !first.atoms.contains(atom)))
-    };
-    let Some(orbit) = orbits.iter().filter(apart).max_by_key(|orbit| orbit.canonical.len().min(6_561)) else { return };
+    let Some(orbit) = with_pairs(orbits) else { return };
     let first = &orbit.instances[0];
-    let apart = |other: &&Instance| other.atoms.iter().all(|atom| !first.atoms.contains(atom));
-    let other = orbit.instances.iter().find(apart).expect("there is one");
-    let mut counts: std::collections::BTreeMap<(u32, u32), u32> = Default::default();
-    for state in states {
-        let index = |instance: &Instance| instance.index(&atoms.features, state) as u32;
-        *counts.entry((index(first), index(other))).or_default() += 1;
-    }
-    let entries: Vec<Entry<i16>> = counts.iter().filter(|(_, count)| **count > 1).map(|(&pair, _)| (pair, 1)).collect();
+    let other = orbit.instances.iter().find(|other| are_apart(first, other)).expect("there is one");
+    let entries = met(atoms, first, other, states);
     let clock = seconds();
     let size = orbit.canonical.len() as u32;
     match Displaced::new(size, size, &entries, 1 << 24) {
