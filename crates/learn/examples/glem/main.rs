@@ -1,5 +1,5 @@
 //! Fits Buro's pattern tables to millions of positions of Othello and says what that takes:
-//! `cargo run --release -p learn --example glem -- [--positions N] [--stages N] [--methods buro,cg,lbfgs,adam]
+//! `cargo run --release -p learn --example glem -- [--positions N] [--stages N] [--methods buro,cg,lbfgs,adam,ftrl]
 //! [--iterations N] [--ridges N,...] [--seed N] [--threads N] [--json]`
 //!
 //! The game is played by itself first at random, then with what was learned from that, and then once more; positions are
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use features::pattern::table;
 use learn::fit::quantize::quantize;
-use learn::fit::{self, Design, Fit, Method, Objective, Progress, Ridge, Rows, Settings, Stage, Staged, Tables};
+use learn::fit::{self, Design, Fit, Method, Objective, Progress, Ridge, Rows, Rule, Settings, Stage, Staged, Tables};
 use positions::{Model, Patterns, Positions};
 
 struct Options {
@@ -231,9 +231,10 @@ impl Run {
         let (method, iterations) = match name {
             "cg" => (Method::ConjugateGradients, 100),
             "lbfgs" => (Method::Lbfgs { memory: 8 }, 100),
-            "adam" => (Method::Adam { rate: 0.02, batch: 8_192, seed: 1 }, 10),
+            "adam" => (Method::Online { rule: Rule::Adam, rate: 0.02, batch: 8_192, seed: 1 }, 10),
+            "ftrl" => (Method::Online { rule: Rule::Ftrl, rate: 1.0, batch: 8_192, seed: 1 }, 10),
             BURO => (Method::Normalized { rate: None, momentum: options.momentum }, options.iterations),
-            _ => panic!("{name} is no method: buro, cg, lbfgs, adam"),
+            _ => panic!("{name} is no method: buro, cg, lbfgs, adam, ftrl"),
         };
         let patience = if ridge > 0.0 { 3 } else { 0 };
         let settings = Settings { method, iterations, patience, ridge: Ridge::Same(ridge), ..least_squares(options) };

@@ -7,14 +7,14 @@
 //! > Σ (weight of the row) · loss(link(score), target) + Σ ridge · w² + Σ lasso · |w|
 //!
 //! over the rows of the training set, so a ridge of 1 pulls a weight to zero as one position with that prediction would. Methods:
-//! conjugate gradients, limited-memory BFGS, an accelerated proximal gradient for the lasso, Adam for streams, and the
-//! normalised gradient of Buro (1998), *From Simple Features to Sophisticated Evaluation Functions*.
+//! conjugate gradients, limited-memory BFGS, an accelerated proximal gradient for the lasso, Adam and FTRL-Proximal for streams,
+//! and the normalised gradient of Buro (1998), *From Simple Features to Sophisticated Evaluation Functions*.
 //!
 //! Same rows and settings, same weights: the number of threads does not matter.
 
-pub mod adam;
 pub mod design;
 pub mod objective;
+pub mod online;
 pub mod quantize;
 pub mod stages;
 
@@ -29,6 +29,7 @@ use std::ops::ControlFlow;
 
 pub use design::{Constant, Dense, Design, Join, Picked, Sparse, Stage, Staged, Tables};
 pub use objective::{Link, Loss, Objective, target_of_goal};
+pub use online::Rule;
 
 use pass::{Data, Losses};
 
@@ -117,8 +118,11 @@ pub enum Method {
     },
     /// Accelerated proximal steps, for the lasso.
     Proximal,
-    /// Adam, over all rows in each iteration, in a random order. For positions that come in a stream see [`adam::Adam`].
-    Adam {
+    /// A rule for batches, over all rows in each iteration, in a random order. For positions that come in a stream see
+    /// [`online::Online`].
+    Online {
+        /// How a batch changes weights.
+        rule: Rule,
         /// How far a weight goes in a step at first, about.
         rate: f64,
         /// Rows for each step.
@@ -178,7 +182,7 @@ pub struct Settings {
     pub method: Method,
     /// Times the square of each weight, added to the loss of all rows. More is smoother.
     pub ridge: Ridge,
-    /// Times the size of each weight, added likewise; for [`Method::Proximal`]. More leaves fewer weights.
+    /// Times the size of each weight, added likewise; for [`Method::Proximal`] and [`Rule::Ftrl`]. More leaves fewer weights.
     pub lasso: Penalty,
     /// Weights to begin with, one for each column; empty for zeros.
     pub start: Vec<f64>,
@@ -338,7 +342,9 @@ pub fn fit<D: Design>(
     }
     settings.ridge.check("ridges", n_columns)?;
     settings.lasso.check("lassos", n_columns)?;
-    if settings.lasso.is_any() && !matches!(settings.method, Method::Automatic | Method::Proximal) {
+    let is_proximal =
+        matches!(settings.method, Method::Automatic | Method::Proximal | Method::Online { rule: Rule::Ftrl, .. });
+    if settings.lasso.is_any() && !is_proximal {
         return Err(FitError::Unsupported("a lasso needs proximal steps"));
     }
     let mut data = Data::new(rows, settings.objective, settings.threads)?;
@@ -349,7 +355,9 @@ pub fn fit<D: Design>(
     match settings.method {
         Method::Automatic if settings.lasso.is_any() => Ok(proximal::run(&mut data, settings, weights, watch)),
         Method::Proximal => Ok(proximal::run(&mut data, settings, weights, watch)),
-        Method::Adam { rate, batch, seed } => Ok(adam::run(&mut data, settings, (rate, batch, seed), weights, watch)),
+        Method::Online { rule, rate, batch, seed } => {
+            Ok(online::run(&mut data, settings, rule, (rate, batch, seed), weights, watch))
+        }
         Method::Automatic if is_linear => Ok(conjugate::run(&mut data, settings, weights, watch)),
         Method::ConjugateGradients if is_linear => Ok(conjugate::run(&mut data, settings, weights, watch)),
         Method::ConjugateGradients => Err(FitError::Unsupported("conjugate gradients need least squares of the score")),

@@ -179,7 +179,8 @@ fn threads_do_not_matter() {
         (Method::Lbfgs { memory: 4 }, Objective::LOGISTIC),
         (Method::Normalized { rate: None, momentum: 0.5 }, Objective::LOGISTIC),
         (Method::Proximal, Objective::LOGISTIC),
-        (Method::Adam { rate: 0.01, batch: 600, seed: 1 }, Objective::LOGISTIC),
+        (Method::Online { rule: Rule::Adam, rate: 0.01, batch: 600, seed: 1 }, Objective::LOGISTIC),
+        (Method::Online { rule: Rule::Ftrl, rate: 0.1, batch: 600, seed: 1 }, Objective::LOGISTIC),
     ];
     for (method, objective) in methods {
         let targets = if objective == Objective::LEAST_SQUARES { &targets } else { &probabilities };
@@ -337,20 +338,48 @@ fn a_lasso_leaves_few_weights() {
         let slope = slope + 2.0 * 0.5 * weight;
         assert!(if weight == 0.0 { slope.abs() <= 60.0 } else { (slope + 60.0 * weight.signum()).abs() < 1e-4 });
     }
+    // Batch by batch: the same columns, and nearly the same weights.
+    let online = with(60.0, Method::Online { rule: Rule::Ftrl, rate: 1.0, batch: 50, seed: 1 });
+    let kept: Vec<usize> = (0..40).filter(|&at| online.weights[at] != 0.0).collect();
+    assert_eq!(kept, [0, 1, 2]);
+    assert!(online.weights.iter().zip(&sparse.weights).all(|(one, other)| (one - other).abs() < 0.02), "{online:?}");
     // Without a lasso it is another way to the same weights.
     let (one, other) = (with(0.0, Method::Proximal), with(0.0, Method::ConjugateGradients));
     assert!(one.weights.iter().zip(&other.weights).all(|(one, other)| (one - other).abs() < 1e-6));
 }
 
 #[test]
-fn adam_comes_close() {
+fn batches_come_close() {
     let (design, targets) = random_rows(4_000, 50, 5, 12);
     let with = |method, iterations| {
         let settings = Settings { objective: Objective::LEAST_SQUARES, method, iterations, ..Settings::default() };
         fit(Rows::new(&design, &targets), &settings, &mut quiet).unwrap()
     };
-    let (best, adam) = (with(Method::Automatic, 200), with(Method::Adam { rate: 0.03, batch: 64, seed: 1 }, 20));
-    assert!((adam.at.training - best.at.training) / best.at.training < 0.01, "{:?} {:?}", adam.at, best.at);
+    let best = with(Method::Automatic, 200);
+    for (rule, rate) in [(Rule::Adam, 0.03), (Rule::Ftrl, 0.1)] {
+        let online = with(Method::Online { rule, rate, batch: 64, seed: 1 }, 20);
+        let worse = (online.at.training - best.at.training) / best.at.training;
+        assert!(worse < 0.01, "{rule:?}: {:?} {:?}", online.at, best.at);
+    }
+}
+
+/// A step by hand: the sum of slopes, less what the weight stood for, is divided by how steep slopes have been.
+#[test]
+fn a_step_of_ftrl_by_hand() {
+    let mut design = Sparse::new(1);
+    design.push(vec![(0, 1.0)]);
+    let rows = Rows::new(&design, &[3.0]);
+    let mut model = online::Online::new(Rule::Ftrl, vec![0.0], Objective::LEAST_SQUARES, 0.5);
+    // The slope is 2 (0 - 3); a lasso of 1 for each occurrence takes one of it, and a ridge of 0.25 adds 2 * 0.25 below.
+    assert_eq!(model.learn(&rows, &[0], |_| [0.25, 1.0], 1), 9.0);
+    let first = (6.0 - 1.0) / ((1.0 + 6.0) / 0.5 + 0.5);
+    assert!((model.weights[0] - first).abs() < 1e-12);
+    // The next slope; now both penalties count twice.
+    model.learn(&rows, &[0], |_| [0.25, 1.0], 1);
+    let slope = 2.0 * (first - 3.0);
+    let after = (36.0 + slope * slope).sqrt();
+    let sum = -6.0 + slope - (after - 6.0) / 0.5 * first;
+    assert!((model.weights[0] - (-sum - 2.0) / ((1.0 + after) / 0.5 + 1.0)).abs() < 1e-12);
 }
 
 #[test]
