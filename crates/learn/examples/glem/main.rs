@@ -1,14 +1,16 @@
 //! Fits Buro's pattern tables to millions of positions of Othello and says what that takes:
 //! `cargo run --release -p learn --example glem -- [--positions N] [--stages N] [--methods buro,cg,lbfgs,adam,ftrl]
-//! [--iterations N] [--ridges N,...] [--seed N] [--threads N] [--json]`
+//! [--iterations N] [--ridges N,...] [--seed N] [--threads N] [--games N] [--move-time SECONDS] [--json]`
 //!
 //! The game is played by itself first at random, then with what was learned from that, and then once more; positions are
 //! labelled with the difference of pieces at the end. One match in 20 is held out, without the positions that occur in
-//! training, up to symmetry. Methods without a ridge end when their error in training is that of Buro's method, if that ran
+//! training, up to symmetry. With `--games N` no methods are compared: Buro's pattern A is added in a sparse table, and an evaluation
+//! with it plays N matches against one without, `--move-time SECONDS` a move (0.05). Methods without a ridge end when their error in training is that of Buro's method, if that ran
 //! before; those with a ridge when the error of positions held out grows.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
+mod large;
 mod positions;
 
 use std::collections::HashSet;
@@ -30,6 +32,8 @@ struct Options {
     momentum: f64,
     seed: u64,
     threads: usize,
+    games: u32,
+    move_time: f64,
     json: bool,
 }
 
@@ -45,6 +49,8 @@ impl Options {
             momentum: 0.0,
             seed: 1,
             threads: 2,
+            games: 0,
+            move_time: 0.05,
             json: false,
         };
         let mut arguments = std::env::args().skip(1);
@@ -61,6 +67,8 @@ impl Options {
                 "--momentum" => options.momentum = number(value()),
                 "--seed" => options.seed = number(value()) as u64,
                 "--threads" => options.threads = number(value()) as usize,
+                "--games" => options.games = number(value()) as u32,
+                "--move-time" => options.move_time = number(value()),
                 "--json" => options.json = true,
                 _ => panic!("{argument} is unknown"),
             }
@@ -110,8 +118,8 @@ fn peak_memory() -> f64 {
 }
 
 /// What was to be fitted, rows in the order of their stages.
-struct Table {
-    design: Staged<Tables<u16>>,
+struct Table<D = Staged<Tables<u16>>> {
+    design: D,
     targets: Vec<f32>,
     weights: Vec<f32>,
     held_out: Vec<bool>,
@@ -154,6 +162,10 @@ fn main() {
     // Step 2. Look up the slots of all positions.
     let start = clock.read();
     let table = table(&patterns, &positions, options.stages, options.threads);
+    if options.games > 0 {
+        large::compare(&patterns, &positions, table, &options).unwrap_or_else(|reason| panic!("{reason}"));
+        return;
+    }
     drop(positions);
     let looked_up = clock.read() - start;
     let n_held_out =
@@ -335,13 +347,13 @@ fn least_squares(options: &Options) -> Settings {
     Settings { objective: Objective::LEAST_SQUARES, threads: options.threads, ..Settings::default() }
 }
 
-impl Table {
-    fn rows(&self) -> Rows<'_, Staged<Tables<u16>>> {
+impl<D: Design> Table<D> {
+    fn rows(&self) -> Rows<'_, D> {
         Rows { weights: &self.weights, held_out: &self.held_out, ..Rows::new(&self.design, &self.targets) }
     }
 }
 
-fn run(table: &Table, settings: &Settings, tell: &mut dyn FnMut(&Progress) -> bool) -> Fit {
+fn run<D: Design>(table: &Table<D>, settings: &Settings, tell: &mut dyn FnMut(&Progress) -> bool) -> Fit {
     let mut progress =
         |progress: &Progress| if tell(progress) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     fit::fit(table.rows(), settings, &mut progress).unwrap_or_else(|error| panic!("{error}"))
@@ -357,12 +369,17 @@ fn stages(n_stages: usize) -> Vec<u16> {
     (0..=64usize).map(|n| (n.saturating_sub(5) * n_stages / 60).min(n_stages - 1) as u16).collect()
 }
 
-fn table(patterns: &Patterns, positions: &Positions, n_stages: usize, threads: usize) -> Table {
-    // Rows in the order of their stages.
+/// Positions in the order of their stages.
+fn order(positions: &Positions, n_stages: usize) -> Vec<u32> {
     let stage_of = stages(n_stages);
-    let stage = |position: u32| stage_of[usize::from(positions.pieces[position as usize])];
     let mut order: Vec<u32> = (0..positions.len() as u32).collect();
-    order.sort_by_key(|&position| stage(position));
+    order.sort_by_key(|&position| stage_of[usize::from(positions.pieces[position as usize])]);
+    order
+}
+
+fn table(patterns: &Patterns, positions: &Positions, n_stages: usize, threads: usize) -> Table {
+    let stage_of = stages(n_stages);
+    let order = order(positions, n_stages);
     let mut tables: Tables<u16> = Tables::new(&patterns.orbits).expect("tables are small");
     tables.fill(order.len(), threads, |rows, give| {
         let mut indices = patterns.indexer.start(&vec![0; positions.words]);
@@ -391,6 +408,7 @@ fn table(patterns: &Patterns, positions: &Positions, n_stages: usize, threads: u
         }
     }
     let targets = order.iter().map(|&at| f32::from(positions.results[at as usize])).collect();
+    let stage = |position: u32| stage_of[usize::from(positions.pieces[position as usize])];
     let rows = order.iter().map(|&position| Stage::at(stage(position))).collect();
     Table { design: Staged::new(tables, n_stages, rows), targets, weights, held_out }
 }

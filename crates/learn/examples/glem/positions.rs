@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use features::game::Game;
 use features::pattern::atoms::{self, Atoms, Value};
-use features::pattern::orbit::{self, Orbit};
+use features::pattern::orbit::{self, AtomSymmetry, Orbit};
 use features::pattern::shapes::{self, Kind};
 use features::pattern::table::{Indexer, Instance, Tables};
 use insight::symmetry::{Action, Translation};
@@ -19,6 +19,8 @@ use rand_pcg::Pcg64;
 /// A game on one board, two roles that can change places, and the patterns of Buro (1998).
 pub(crate) struct Patterns {
     pub(crate) game: Game,
+    pub(crate) atoms: Atoms,
+    keeping: Vec<AtomSymmetry>,
     pub(crate) orbits: Vec<Orbit>,
     pub(crate) indexer: Indexer<u16>,
     pub(crate) instances: Vec<Instance>,
@@ -103,7 +105,8 @@ impl Patterns {
         let control = game.circuit.fluents[*control.ok_or("roles don't take turns")? as usize];
         let control = (control.gate() as usize - 1, control.is_inverted());
         let pieces = pieces(&atoms, network.fluents.len().div_ceil(64));
-        let mut patterns = Patterns { orbits, indexer, instances, swap, control, pieces, inverted: false, game };
+        let mut patterns =
+            Patterns { orbits, indexer, instances, swap, control, pieces, inverted: false, game, atoms, keeping };
         patterns.inverted = patterns.is_inverted();
         Ok(patterns)
     }
@@ -153,7 +156,39 @@ impl Patterns {
         (self.count(0, state) + self.count(1, state)) as usize
     }
 
-    fn first_moves(&self, state: &[u64]) -> bool {
+    pub(crate) fn n_fluents(&self) -> usize {
+        self.game.circuit.network.fluents.len()
+    }
+
+    /// For each side of the board the atoms of its outer and of its second row; a symmetry takes one side to the other, and those of
+    /// a row are in such an order.
+    pub(crate) fn sides(&self) -> Result<Vec<[Vec<u32>; 2]>, String> {
+        let orbit = self.orbits.iter().find(|orbit| orbit.kind == Kind::EdgeWithInner).ok_or("it has no edges")?;
+        let edge = &orbit.instances[0].atoms;
+        let (inner, outer) = ([edge[0], edge[edge.len() - 1]], &edge[1..edge.len() - 1]);
+        let is_second = |atoms: &&Vec<u32>| atoms.len() == outer.len() && inner.iter().all(|atom| atoms.contains(atom));
+        let mut lines = self.instances.iter().map(|instance| &instance.atoms);
+        let mut second = lines.find(is_second).ok_or("it has no second row")?.clone();
+        if second[1] != inner[0] {
+            second.reverse();
+        }
+        let mut sides: Vec<[Vec<u32>; 2]> = Vec::new();
+        for symmetry in &self.keeping {
+            let image = |atoms: &[u32]| -> Vec<u32> {
+                let turned =
+                    |atom: &u32| symmetry.values[*atom as usize].iter().enumerate().any(|(at, &to)| at != to.into());
+                assert!(!atoms.iter().any(turned), "symmetries leave pieces what they are");
+                atoms.iter().map(|&atom| symmetry.atoms[atom as usize]).collect()
+            };
+            let side = [image(outer), image(&second)];
+            if !sides.iter().any(|[other, _]| other.iter().all(|atom| side[0].contains(atom))) {
+                sides.push(side);
+            }
+        }
+        Ok(sides)
+    }
+
+    pub(crate) fn first_moves(&self, state: &[u64]) -> bool {
         (state[self.control.0 / 64] >> (self.control.0 % 64) & 1 == 1) != self.control.1
     }
 
