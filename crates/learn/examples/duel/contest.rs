@@ -125,25 +125,31 @@ pub(crate) struct Played {
 pub(crate) struct Ground {
     pub(crate) field: Field,
     machine: Arc<Compiled>,
-    brains: BTreeMap<&'static str, Brain>,
+    brains: BTreeMap<String, Brain>,
     /// The role that moves first.
     beginner: usize,
     threads: usize,
 }
 
 impl Ground {
-    pub(crate) fn new(field: Field, threads: usize) -> Result<Ground, String> {
+    /// With further functions, by their names and the files that they are in.
+    pub(crate) fn new(field: Field, threads: usize, files: &[(&str, &str)]) -> Result<Ground, String> {
         let machine = Compiled::new(field.game.circuit.network.clone());
         let other = |terms: &str| {
             let function = text::function(&format!("game checkers phase 0 {{ {terms} }}"))?;
             Brain::new(&function, &field.vocabulary)
         };
-        let brains = BTreeMap::from([
+        let known = [
             ("a", hand_made::weighted(&field)?),
             ("b", hand_made::uniform(&field)?),
             ("count", other("1 * ({o*,O*}@all)")?),
             ("none", other("")?),
-        ]);
+        ];
+        let mut brains = BTreeMap::from(known.map(|(name, brain)| (name.to_owned(), brain)));
+        for &(name, file) in files {
+            let text = std::fs::read_to_string(file).map_err(|problem| format!("{file}: {problem}"))?;
+            brains.insert(name.to_owned(), Brain::new(&text::function(&text)?, &field.vocabulary)?);
+        }
         let legal = legal_moves(&Scalar::new(machine.clone()));
         let beginner = legal.iter().position(|moves| moves.len() > 1).ok_or("nobody has a choice at first")?;
         Ok(Ground { field, machine, brains, beginner, threads })
@@ -152,8 +158,8 @@ impl Ground {
     /// Plays games; which thread plays which changes nothing. `tell` hears how many are over.
     pub(crate) fn play(&self, fixtures: &[Fixture], tell: impl Fn(usize) + Sync) -> Result<Vec<Played>, String> {
         for agent in fixtures.iter().flat_map(|fixture| &fixture.agents) {
-            if agent.method != Method::Chance && !self.brains.contains_key(&*agent.function) {
-                let known: Vec<&str> = self.brains.keys().copied().collect();
+            if agent.method != Method::Chance && !self.brains.contains_key(&agent.function) {
+                let known: Vec<&str> = self.brains.keys().map(String::as_str).collect();
                 return Err(format!("there is no function `{}`; there are {}", agent.function, known.join(", ")));
             }
         }
@@ -189,7 +195,7 @@ impl Ground {
     }
 
     fn seat<'a>(&'a self, agent: &Agent, seed: u64) -> Seat<'a> {
-        let judge = || Judge::new(&self.field, self.machine.clone(), &self.brains[&*agent.function]);
+        let judge = || Judge::new(&self.field, self.machine.clone(), &self.brains[&agent.function]);
         let (span, nodes) = match agent.effort {
             Effort::Span(span) => (span, u64::MAX),
             Effort::States(n) => (u64::MAX - 1, n),

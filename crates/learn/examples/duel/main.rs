@@ -37,6 +37,8 @@ Options (each experiment uses those that make sense there):
   --spans N,...    spans or numbers of states (ties: 2,5,8,10,15,20,22,25; rivals: 60,120)
   --depths N,...   depths of alpha-beta (levels: 1,2,3; equal: 2,3)
   --functions F,.. functions (ties, rivals: a,b; levels, spans, equal: a)
+  --against F      alpha-beta's function, if it is another one (equal)
+  --load NAME=FILE a further function, as `senet learn checkers --method discover --out FILE` writes it
   --opening N      moves by chance at first, the same in both games of a pair (equal, rivals: 6)
   --seed N         all chance (1)
   --threads N      threads; they change no result (1)
@@ -55,8 +57,17 @@ struct Options {
 
 impl Options {
     fn read() -> Result<Options, String> {
-        const NAMES: [&str; 7] =
-            ["--matches", "--spans", "--depths", "--functions", "--opening", "--seed", "--threads"];
+        const NAMES: [&str; 9] = [
+            "--matches",
+            "--spans",
+            "--depths",
+            "--functions",
+            "--opening",
+            "--seed",
+            "--threads",
+            "--against",
+            "--load",
+        ];
         let mut options = Options { words: Vec::new(), named: Vec::new(), json: false };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -114,7 +125,10 @@ fn run() -> Result<(), String> {
     let threads = options.number("--threads", "1")? as usize;
     let field = Field::new(game, &field::Settings { threads, ..field::Settings::default() })?;
     let seed = options.number("--seed", "1")?;
-    let stage = Stage { ground: Ground::new(field, threads)?, seed, json: options.json };
+    let loaded = options.named.iter().filter(|(name, _)| name == "--load");
+    let files = loaded.map(|(_, value)| value.split_once('=').ok_or("`--load` needs NAME=FILE"));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let stage = Stage { ground: Ground::new(field, threads, &files)?, seed, json: options.json };
     match experiment.as_str() {
         "levels" => levels(&stage, &options),
         "spans" => spans(&stage, &options),
@@ -402,7 +416,7 @@ fn equal(stage: &Stage, options: &Options) -> Result<(), String> {
                 let contest = |states: u64, matches: u64| Contest {
                     agents: [
                         Agent::new(method, Effort::States(states), function),
-                        Agent::new(Method::AlphaBeta, Effort::Span(depth), function),
+                        Agent::new(Method::AlphaBeta, Effort::Span(depth), options.text("--against", function)),
                     ],
                     games: 2,
                     matches,
