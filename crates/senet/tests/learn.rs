@@ -71,6 +71,22 @@ fn a_scrambled_copy_goes_on_with_the_model() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("senet learn nim-5"));
 }
 
+/// A variant of a game that was learned begins with what was learned there, where a quick test says that it helps; under any names.
+#[test]
+fn a_variant_begins_with_what_was_learned() {
+    let memory = Memory::new("variant");
+    memory.learn("hex-5", &["--generations", "3"]);
+    let file = memory.0.join("scrambled.kif");
+    std::fs::write(&file, memory.senet(&["scramble", "hex-7", "--seed", "3"])).expect("written");
+    let larger = ["learn", file.to_str().expect("plain"), "--generations", "0", "--no-measure", "--json"];
+    let told: Value = serde_json::from_str(&memory.senet(&larger)).expect("JSON");
+    let (origin, taken) = (&told["origin"], &told["origin"]["taken_over"]);
+    assert_eq!((&origin["game"], &origin["model"]), (&"hex-5".into(), &1.into()), "{origin}");
+    assert_eq!(taken["differences"][0], "board size", "{taken}");
+    assert!(taken["slots"].as_u64().is_some_and(|n| n > 100), "{taken}");
+    assert!(taken["low"].as_f64().is_some_and(|low| low > 50.0), "{taken}");
+}
+
 /// The files of one kind that a memory keeps.
 fn files(memory: &Memory, kind: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(memory.0.join("memory.db-files"));
