@@ -100,6 +100,9 @@ pub struct Settings {
     pub with_self: bool,
     /// How best places are ranked.
     pub method: Method,
+    /// Whether it is the older Competitive PSO: locations and best places all meet some others, which replaces and ranks best
+    /// places, and chance decides ties; the method does not matter then.
+    pub competitive: bool,
     /// How strongly a particle is drawn to its own best place and to that of its neighbours; more than 4 together.
     pub pull: [f64; 2],
     /// Whether chance is drawn for each weight, not for each particle.
@@ -108,7 +111,7 @@ pub struct Settings {
     pub range: [f64; 2],
     /// Matches in all, those of the guard included.
     pub matches: u64,
-    /// How many opponents each has in tournaments of subsets.
+    /// How many opponents each has in tournaments of subsets, and in Competitive PSO.
     pub subset: usize,
     /// Weights that are known already, within the range; equal weights if there are none.
     pub start: Option<Vec<f64>>,
@@ -125,6 +128,7 @@ impl Default for Settings {
             topology: Topology::VonNeumann,
             with_self: false,
             method: Method { kind: Kind::Double { seeded: true }, ties: Ties::Knockout },
+            competitive: false,
             pull: [2.1, 2.1],
             per_component: true,
             range: [1.0, 99.0],
@@ -194,9 +198,15 @@ pub fn search(n: usize, settings: &Settings, referee: &mut dyn Referee) -> Resul
     let mut random = Pcg64Mcg::seed_from_u64(settings.seed ^ 0x5eed);
     let (mut n_epochs, mut n_replaced) = (0, 0);
     let mut epoch = |contest: &mut Contest| -> Result<(), Exhausted> {
-        n_replaced += contest.challenge(&locations)?;
-        contest.rank(settings.method)?;
-        let bests = contest.best_of(&neighbors, settings.method.ties)?;
+        let ties = if settings.competitive {
+            n_replaced += contest.compete(&locations)?;
+            Ties::Random
+        } else {
+            n_replaced += contest.challenge(&locations)?;
+            contest.rank(settings.method)?;
+            settings.method.ties
+        };
+        let bests = contest.best_of(&neighbors, ties)?;
         for particle in 0..locations.len() {
             let (own, near) = (&contest.bests[particle], &contest.bests[bests[particle]]);
             let mut drawn: [f64; 2] = random.random();

@@ -152,6 +152,41 @@ fn seeds_keep_the_best_apart() {
     }
 }
 
+/// How far weights are from 20, 40 and 60.
+fn distance(weights: &[f64]) -> f64 {
+    weights.iter().zip([20.0, 40.0, 60.0]).map(|(weight, wanted)| (weight - wanted).abs()).sum()
+}
+
+fn nearer(one: &[f64], other: &[f64]) -> Outcome {
+    let result = distance(other).total_cmp(&distance(one)) as i8;
+    Outcome([result, result])
+}
+
+/// Each of twice as many as there are particles meets some others; a location that has more points than a best place replaces it.
+#[test]
+fn everybody_competes() {
+    for seed in 0..10 {
+        let mut referee = greater;
+        let bests = vec![vec![0.0], vec![5.0], vec![3.0]];
+        let mut contest = Contest::new(bests, 2, 12, seed, &mut referee);
+        // The greatest of all never loses, and the least never wins.
+        let replaced = contest.compete(&[vec![9.0], vec![4.0], vec![2.0]]).expect("it may play so many");
+        assert!(replaced >= 1 && contest.bests[0] == [9.0]);
+        assert_eq!(contest.n_played, 2 * 3 * 2);
+        assert_eq!(contest.ranks[contest.winner()], 0);
+        assert_eq!(contest.compete(&[vec![9.0], vec![4.0], vec![2.0]]), Err(tournament::Exhausted));
+    }
+    for seed in 0..10 {
+        let settings =
+            Settings { particles: 25, competitive: true, matches: 12_000, guard: 1, seed, ..Settings::default() };
+        let mut referee = nearer;
+        let found = search(3, &settings, &mut referee).expect("sound settings");
+        // 250 matches an epoch.
+        assert_eq!((found.n_epochs, found.n_matches), (47, 47 * 250 + 1));
+        assert!(distance(&found.weights) < 15.0, "{:?}", found.weights);
+    }
+}
+
 #[test]
 fn fourteen_methods_keep_to_their_budgets() {
     assert_eq!(Method::all().len(), 14);
@@ -161,21 +196,14 @@ fn fourteen_methods_keep_to_their_budgets() {
         let mut referee = |one: &[f64], other: &[f64]| {
             played.set(played.get() + 1);
             assert!(one.iter().chain(other).all(|weight| (1.0..=99.0).contains(weight)));
-            // The weights should be like 20, 40 and 60.
-            let distance = |weights: &[f64]| -> f64 {
-                weights.iter().zip([20.0, 40.0, 60.0]).map(|(weight, wanted)| (weight - wanted).abs()).sum()
-            };
-            let result = distance(other).total_cmp(&distance(one)) as i8;
-            Outcome([result, result])
+            nearer(one, other)
         };
         let settings = Settings { particles: 25, method, matches: 3_000, guard: 1, ..Settings::default() };
         let found = search(3, &settings, &mut referee).expect("sound settings");
         assert_eq!(found.n_matches, played.get(), "{method}");
         assert!(found.n_matches <= 3_000 && found.n_matches > 2_500, "{method}: {}", found.n_matches);
         assert!(!found.is_start);
-        let distance: f64 =
-            found.weights.iter().zip([20.0, 40.0, 60.0]).map(|(weight, wanted)| (weight - wanted).abs()).sum();
-        assert!(distance < 10.0, "{method}: {:?}", found.weights);
+        assert!(distance(&found.weights) < 10.0, "{method}: {:?}", found.weights);
     }
     assert!("DSX".parse::<Method>().is_err());
 }

@@ -136,8 +136,35 @@ impl<'a> Contest<'a> {
             random,
             referee,
         };
-        contest.opponents = contest.draw();
+        contest.opponents = contest.draw(n);
         contest
+    }
+
+    /// The older way (Messerschmidt and Engelbrecht 2004): each location and each best place meets some of all the others, drawn
+    /// anew; a win is a point and a loss one less, for both who meet. Locations with more points than their best places replace
+    /// them, and points are ranks. Nothing is remembered. Returns how many were replaced.
+    pub fn compete(&mut self, locations: &[Vec<f64>]) -> Result<u64, Exhausted> {
+        let n = self.bests.len();
+        let drawn = self.draw(2 * n);
+        let pairs = drawn.iter().enumerate().flat_map(|(own, others)| others.iter().map(move |&other| (own, other)));
+        let pairs: Vec<(usize, usize)> = pairs.collect();
+        self.n_played = affordable(self.n_played, pairs.len(), self.budget)?;
+        let all: Vec<&[f64]> = locations.iter().chain(&self.bests).map(Vec::as_slice).collect();
+        let matches: Vec<(&[f64], &[f64])> = pairs.iter().map(|&(one, other)| (all[one], all[other])).collect();
+        let mut points = vec![0i64; 2 * n];
+        for (&(one, other), outcome) in pairs.iter().zip(self.referee.play(&matches)) {
+            let result = (i64::from(outcome.points()) - 2).signum();
+            points[one] += result;
+            points[other] -= result;
+        }
+        let bests = points.split_off(n);
+        let better: Vec<usize> = (0..n).filter(|&own| points[own] > bests[own]).collect();
+        better.iter().for_each(|&own| self.replace(own, locations[own].clone()));
+        let points: Vec<i64> = points.into_iter().zip(bests).map(|(one, other)| one.max(other)).collect();
+        self.ranks = ranks(&points);
+        let first: Vec<usize> = (0..n).filter(|&own| self.ranks[own] == 0).collect();
+        self.champion = first[self.random.random_range(0..first.len())];
+        Ok(better.len() as u64)
     }
 
     /// Lets each particle's location play against its best place, and replaces those that lose both games. Returns how
@@ -188,7 +215,7 @@ impl<'a> Contest<'a> {
             }
             Kind::RandomSubset | Kind::FixedSubset => {
                 if method.kind == Kind::RandomSubset {
-                    self.opponents = self.draw();
+                    self.opponents = self.draw(n);
                 }
                 let of = |(own, others): (usize, &Vec<usize>)| others.iter().map(move |&other| (own, other)).collect();
                 let pairs: Vec<Vec<(usize, usize)>> = self.opponents.iter().enumerate().map(of).collect();
@@ -204,7 +231,7 @@ impl<'a> Contest<'a> {
         let first: Vec<usize> = (0..n).filter(|&own| merits[own] == most).collect();
         self.champion = self.knockouts(vec![first])?[0];
         merits[self.champion] += 1;
-        self.ranks = merits.iter().map(|merit| merits.iter().filter(|other| *other > merit).count()).collect();
+        self.ranks = ranks(&merits);
         self.is_stale = false;
         Ok(())
     }
@@ -222,8 +249,8 @@ impl<'a> Contest<'a> {
         }
     }
 
-    fn draw(&mut self) -> Vec<Vec<usize>> {
-        let n = self.bests.len();
+    /// Some others for each of `n`.
+    fn draw(&mut self, n: usize) -> Vec<Vec<usize>> {
         let mut of = |own: usize| {
             let mut others: Vec<usize> = (0..n).filter(|&other| other != own).collect();
             others.shuffle(&mut self.random);
@@ -333,6 +360,11 @@ impl<'a> Contest<'a> {
         }
         Ok(groups.into_iter().map(|group| group[0]).collect())
     }
+}
+
+/// How many have more merits than each.
+fn ranks<T: PartialOrd>(merits: &[T]) -> Vec<usize> {
+    merits.iter().map(|merit| merits.iter().filter(|other| *other > merit).count()).collect()
 }
 
 /// The number of matches played after some more, if there may be so many.
