@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use features::game::Game;
-use features::structural::fuzzy::text;
+use features::structural::fuzzy::{Function, text};
 use learn::discover::attribute::Mode;
-use learn::discover::cycle::{self, Run, Stage, Weights};
+use learn::discover::cycle::{self, Opponents, Run, Stage, Weights};
 use learn::discover::deduce::Strategy;
 use learn::discover::field::{self, Brain, Field, seed_of};
 use learn::discover::hand_made;
@@ -31,12 +31,17 @@ Options:
   --ridge R        what large weights cost it (4)
   --span N         players search, opening N positions for a move, in all matches and for measuring
   --spans N,...    spans to measure with, besides one move ahead
-  --cycles N       (1)        --lines N,...   matches of each champion (4500)
+  --cycles N       (1)        --lines N,...   matches of each champion (10000; with --thesis 4500)
   --matches N      of the swarm (10000)        --particles N   (49)
+  --swarm M        its tournaments: one of the fourteen (DSK), or `competitive`, as before Duminy
   --guard N        matches that weights have to win (200)
+  --opponents O    whom champions play against: chance, themselves or both
+  --remember 0|1   whether matches of earlier cycles are learned from again (1; with --thesis 0)
+  --bouts N        matches against a champion, to be put before it (100; with --thesis one match of two games)
   --trees N        trees in each phase (1)
   --questions 0|1  whether questions of trees are terms, too (1; with --thesis 0)
-  --least N        examples in a leaf (64)     --strategy S    (DS)     --overlap N   of phases (0)
+  --least N        examples in a leaf (64)     --leaves N      and one in so many of all (2300; with --thesis any)
+  --strategy S     (DS)                        --overlap N     of phases (0)
   --measure N      matches for each F-measure (15000)
   --runs N         runs, with seeds one after another (1; strategies and cut-off: sets of play-lines)
   --seed N         (1)        --threads N     (1)
@@ -86,6 +91,15 @@ impl Options {
             Some(other) => return Err(format!("`{other}`: an output is share or logistic")),
             None => {}
         }
+        match self.text("--opponents") {
+            Some("chance") => settings.opponents = Opponents::Chance,
+            Some("themselves") => settings.opponents = Opponents::Themselves,
+            Some("both") => settings.opponents = Opponents::Both,
+            Some(other) => return Err(format!("`{other}`: opponents are chance, themselves or both")),
+            None => {}
+        }
+        settings.remember = self.number("--remember", u64::from(settings.remember))? > 0;
+        settings.bouts = self.number("--bouts", u64::from(settings.bouts))? as u32;
         if let Some(ridge) = self.text("--ridge") {
             settings.weigh.ridge = ridge.parse().map_err(|_| "`--ridge` needs a number".to_owned())?;
         }
@@ -94,11 +108,17 @@ impl Options {
             settings.lines = lines.into_iter().map(|n| n as u32).collect();
         }
         settings.tree.least = self.number("--least", u64::from(settings.tree.least))? as u32;
+        settings.leaves = self.number("--leaves", settings.leaves as u64)? as usize;
         settings.trees = self.number("--trees", u64::from(settings.trees))? as u32;
         settings.questions = self.number("--questions", u64::from(settings.questions))? > 0;
         settings.overlap = self.number("--overlap", 0)? as u32;
         settings.swarm.matches = self.number("--matches", settings.swarm.matches)?;
         settings.swarm.particles = self.number("--particles", settings.swarm.particles as u64)? as usize;
+        match self.text("--swarm") {
+            Some("competitive") => settings.swarm.competitive = true,
+            Some(method) => settings.swarm.method = method.parse()?,
+            None => {}
+        }
         settings.guard = self.number("--guard", u64::from(settings.guard))? as u32;
         settings.span = self.numbers("--span")?.map(|numbers| numbers[0]);
         settings.strategy = self.text("--strategy").map_or(Ok(settings.strategy), str::parse)?;
@@ -122,18 +142,29 @@ impl Bench {
         self.spans.iter().map(|span| measure(span).mean).collect()
     }
 
-    fn report(&self, what: &str, brain: &Brain, seed: u64) {
-        for &span in &self.spans {
+    fn report(&self, what: &str, brain: &Brain, seed: u64) -> Vec<f64> {
+        let report = |&span: &Option<u64>| {
             let brain = brain.clone().searching(span);
             let interval = cycle::measure(&self.field, &brain, self.n_measured, seed + 99).interval();
-            let how = span.map_or("one move ahead".to_owned(), |span| format!("BFSS, span {span}"));
-            println!("{what}, {how}: F-measure {:.2} [{:.2}, {:.2}]", interval.mean, interval.low, interval.high);
-        }
+            println!(
+                "{what}, {}: F-measure {:.2} [{:.2}, {:.2}]",
+                how(span),
+                interval.mean,
+                interval.low,
+                interval.high
+            );
+            interval.mean
+        };
+        self.spans.iter().map(report).collect()
     }
 
-    fn brain(&self, function: &features::structural::fuzzy::Function) -> Result<Brain, String> {
+    fn brain(&self, function: &Function) -> Result<Brain, String> {
         Brain::new(function, &self.field.vocabulary)
     }
+}
+
+fn how(span: Option<u64>) -> String {
+    span.map_or("one move ahead".to_owned(), |span| format!("BFSS, span {span}"))
 }
 
 /// A mean and half of its 95 % interval over runs.
@@ -169,22 +200,33 @@ fn main() -> Result<(), String> {
         Some("strategies") => strategies(&bench, &settings, n_runs),
         Some("cut-off") => cut_off(&bench, &settings, n_runs),
         _ => {
-            let mut values: Vec<Vec<f64>> = Vec::new();
+            let mut all: Vec<[Vec<f64>; 2]> = Vec::new();
             for run in 0..n_runs {
                 let settings = cycle::Settings { seed: settings.seed + run, ..settings.clone() };
-                values.push(cycles(&bench, &settings, options.number("--cycles", 1)?, options.has("--print"))?);
+                all.push(cycles(&bench, &settings, options.number("--cycles", 1)?, options.has("--print"))?);
             }
-            for (place, span) in bench.spans.iter().enumerate().filter(|_| n_runs > 1) {
-                let values: Vec<f64> = values.iter().map(|values| values[place]).collect();
-                println!("{n_runs} runs, span {span:?}: {}", mean(&values));
+            for (place, &span) in bench.spans.iter().enumerate().filter(|_| n_runs > 1) {
+                let of = |which: usize| all.iter().map(|values| values[which][place]).collect::<Vec<f64>>();
+                let (last, first) = (of(1), of(0));
+                let gained: Vec<f64> = last.iter().zip(&first).map(|(last, first)| last - first).collect();
+                println!(
+                    "{n_runs} runs, {}: F-measure {}; as first discovered {}; gained {}",
+                    how(span),
+                    mean(&last),
+                    mean(&first),
+                    mean(&gained)
+                );
             }
             Ok(())
         }
     }
 }
 
-fn cycles(bench: &Bench, settings: &cycle::Settings, n_cycles: u64, print: bool) -> Result<Vec<f64>, String> {
+/// What the first function was worth as it was discovered, and what the best one is worth in the end.
+fn cycles(bench: &Bench, settings: &cycle::Settings, n_cycles: u64, print: bool) -> Result<[Vec<f64>; 2], String> {
     let mut run = Run::default();
+    let mut first = None;
+    let mut measured: Vec<(Function, Vec<f64>)> = Vec::new();
     for _ in 0..n_cycles {
         loop {
             run.step(&bench.field, settings)?;
@@ -195,7 +237,8 @@ fn cycles(bench: &Bench, settings: &cycle::Settings, n_cycles: u64, print: bool)
                     let brain = bench.brain(function)?;
                     let (n, size) = (brain.n_terms(), function.to_string().len());
                     println!("cycle {cycle}: {n} terms in {} phases, {size} bytes", function.phases.len());
-                    bench.report(&format!("cycle {cycle}, weights as discovered"), &brain, settings.seed);
+                    let values = bench.report(&format!("cycle {cycle}, weights as discovered"), &brain, settings.seed);
+                    first.get_or_insert(values);
                     if print {
                         println!("{function}");
                     }
@@ -212,7 +255,8 @@ fn cycles(bench: &Bench, settings: &cycle::Settings, n_cycles: u64, print: bool)
                         4 * found.n_guard,
                         found.is_start
                     );
-                    bench.report(&format!("cycle {cycle}, weights found"), &bench.brain(function)?, settings.seed);
+                    let what = format!("cycle {cycle}, weights found");
+                    measured.push((function.clone(), bench.report(&what, &bench.brain(function)?, settings.seed)));
                     if print {
                         println!("{function}");
                     }
@@ -221,10 +265,9 @@ fn cycles(bench: &Bench, settings: &cycle::Settings, n_cycles: u64, print: bool)
             }
         }
     }
-    let best = bench.brain(&run.champions[0])?;
-    let what = format!("after {} cycles, the first of {} champions", run.n_cycles, run.champions.len());
-    bench.report(&what, &best, settings.seed);
-    Ok(bench.values(&best, settings.seed))
+    let place = measured.iter().position(|(function, _)| *function == run.champions[0]).expect("all were measured");
+    println!("after {} cycles, that of cycle {} is the best", run.n_cycles, place + 1);
+    Ok([first.expect("there is a first one"), measured.swap_remove(place).1])
 }
 
 fn references(bench: &Bench, seed: u64) -> Result<(), String> {
@@ -245,7 +288,7 @@ fn compare(bench: &Bench, settings: &[(String, cycle::Settings)], n_sets: u64) -
     let mut rows: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); settings.len()];
     for set in 0..n_sets {
         let seed = settings[0].1.seed + set;
-        let examples = cycle::play(&bench.field, &[], &settings[0].1.lines, seed_of(seed, 1));
+        let examples = cycle::by_chance(&bench.field, &settings[0].1.lines, seed_of(seed, 1));
         for ((_, settings), (values, sizes)) in settings.iter().zip(&mut rows) {
             let function = cycle::discover(&bench.field, &examples, settings, seed_of(seed, 2));
             values.push(bench.values(&bench.brain(&function)?, seed)[0]);

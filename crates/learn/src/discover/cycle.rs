@@ -9,7 +9,7 @@ use search::statistics::{Interval, wilson};
 use super::attribute::{Attributes, Mode};
 use super::deduce::{Granularity, Strategy, deduce};
 use super::field::{Arena, Brain, Field, Fixture, Opening, TRIAL_OPENING, seed_of};
-use super::label::{self, Example};
+use super::label::{self, Example, Line};
 use super::swarm::{self, Found, Outcome};
 use super::{tree, weigh};
 
@@ -29,18 +29,37 @@ pub enum Weights {
     Both,
 }
 
+/// Whom champions play against, to be learned from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Opponents {
+    /// Chance.
+    Chance,
+    /// Themselves: matches begin with some moves by chance, and one move in ten is left to chance.
+    Themselves,
+    /// Both, by turns.
+    #[default]
+    Both,
+}
+
 /// How a run goes.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// All chance comes from this.
     pub seed: u64,
-    /// Matches that the first champions play against chance; one number each. In the first cycle chance plays them all
-    /// against itself; where there are fewer champions, the last one plays for those that are missing.
+    /// Matches that the first champions play; one number each. In the first cycle chance plays them all against itself; where
+    /// there are fewer champions, the last one plays for those that are missing.
     pub lines: Vec<u32>,
+    /// Whom they play against.
+    pub opponents: Opponents,
+    /// Whether the matches of earlier cycles are learned from again, together with the new ones.
+    pub remember: bool,
     /// What trees may ask.
     pub mode: Mode,
     /// How trees grow.
     pub tree: tree::Settings,
+    /// A leaf has at least the part of all examples that is one of so many, besides what trees ask for; so functions don't grow with
+    /// the number of matches, but become surer. With 0 it may be any part.
+    pub leaves: usize,
     /// How many trees grow in each phase; each of them holds out another third of the examples.
     pub trees: u32,
     /// Whether each question of a tree gives two terms of its own as well, one for each answer. That is for weights by regression,
@@ -65,15 +84,21 @@ pub struct Settings {
     pub span: Option<u64>,
     /// How many champions are kept.
     pub champions: usize,
+    /// Matches from openings by chance in which a newcomer has to do better than a champion to be put before it. With 0 it is one
+    /// match from the beginning.
+    pub bouts: u32,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             seed: 1,
-            lines: vec![4_500],
+            lines: vec![10_000],
+            opponents: Opponents::default(),
+            remember: true,
             mode: Mode::default(),
             tree: tree::Settings::default(),
+            leaves: 2_300,
             trees: 1,
             questions: true,
             overlap: 0,
@@ -85,17 +110,24 @@ impl Default for Settings {
             swarm: swarm::Settings::default(),
             span: None,
             champions: 20,
+            bouts: 100,
         }
     }
 }
 
 impl Settings {
-    /// As Duminy's thesis has it: presence of states, one tree in each phase, and weights by a swarm that nobody guards.
+    /// As Duminy's thesis has it: matches against chance, presence of states, one tree in each phase, and weights by a swarm that
+    /// nobody guards.
     pub fn thesis() -> Settings {
         Settings {
+            lines: vec![4_500],
+            opponents: Opponents::Chance,
+            remember: false,
             mode: Mode::Thesis,
+            leaves: 0,
             questions: false,
             weights: Weights::Swarm,
+            bouts: 0,
             swarm: swarm::Settings { guard: 0, ..swarm::Settings::default() },
             ..Settings::default()
         }
@@ -134,11 +166,13 @@ pub struct Run {
     pub champions: Vec<Function>,
     /// How weights were found in each cycle.
     pub found: Vec<Found>,
+    /// The examples of earlier cycles, if they are remembered.
+    pub past: Vec<Example>,
 }
 
 impl Default for Run {
     fn default() -> Run {
-        Run { n_cycles: 0, stage: Stage::Play, champions: Vec::new(), found: Vec::new() }
+        Run { n_cycles: 0, stage: Stage::Play, champions: Vec::new(), found: Vec::new(), past: Vec::new() }
     }
 }
 
@@ -154,16 +188,20 @@ impl Run {
                 let champions = self.champions.iter().take(settings.lines.len());
                 let champions =
                     champions.map(|champion| settings.brain(field, champion)).collect::<Result<Vec<_>, _>>()?;
-                Stage::Discover(play(field, &champions, &settings.lines, seed_of(seed, 1)))
+                let lines = play(field, &champions, &settings.lines, settings.opponents, seed_of(seed, 1));
+                Stage::Discover(label::add(&field.vocabulary, &lines, std::mem::take(&mut self.past)))
             }
             Stage::Discover(examples) => {
                 let function = discover(field, &examples, settings, seed_of(seed, 2));
-                let is_needed = matches!(settings.weights, Weights::Regression | Weights::Both);
+                let is_needed = settings.remember || matches!(settings.weights, Weights::Regression | Weights::Both);
                 Stage::Optimise(function, if is_needed { examples } else { Vec::new() })
             }
             Stage::Optimise(function, examples) => {
                 let (function, found) = optimise(field, function, &examples, settings, seed_of(seed, 3))?;
                 self.found.push(found);
+                if settings.remember {
+                    self.past = examples;
+                }
                 Stage::Evaluate(function)
             }
             Stage::Evaluate(function) => {
@@ -171,8 +209,10 @@ impl Run {
                 let champions = self.champions.iter().map(|champion| settings.brain(field, champion));
                 let champions = champions.collect::<Result<Vec<_>, _>>()?;
                 let beats = |place: usize| {
-                    let outcome = field.matches(&[[&newcomer, &champions[place]]], 0, seed_of(seed, 4 + place));
-                    outcome[0].points() > 2
+                    let (n, opening) = if settings.bouts == 0 { (1, 0) } else { (settings.bouts, TRIAL_OPENING) };
+                    let pairs = vec![[&newcomer, &champions[place]]; n as usize];
+                    let outcomes = field.matches(&pairs, opening, seed_of(seed, 4 + place));
+                    outcomes.into_iter().map(Outcome::points).sum::<u32>() > 2 * n
                 };
                 insert(&mut self.champions, function, settings.champions, beats);
                 self.n_cycles += 1;
@@ -203,23 +243,40 @@ pub fn insert<T>(champions: &mut Vec<T>, newcomer: T, most: usize, beats: impl F
     place
 }
 
-/// Who plays each match of a cycle: champions by their places, in turns as first and second role, against chance; or
-/// chance alone.
-fn fixtures<'a>(champions: &'a [Brain], lines: &[u32], seed: u64) -> Vec<Fixture<'a>> {
+/// The longest opening by chance of matches that champions play against themselves, and the part of moves that they leave to
+/// chance.
+const OPENING: usize = 12;
+const STRAY: f64 = 0.1;
+
+/// Who plays each match of a cycle: champions by their places, in turns as first and second role; or chance alone.
+fn fixtures<'a>(champions: &'a [Brain], lines: &[u32], opponents: Opponents, seed: u64) -> Vec<Fixture<'a>> {
     let by = |(place, &n): (usize, &u32)| {
         let champion = champions.get(place.min(champions.len().saturating_sub(1)));
-        (0..n).map(move |number| if number % 2 == 0 { [champion, None] } else { [None, champion] }).collect::<Vec<_>>()
+        (0..n).map(move |number| (number, champion))
     };
-    let players = lines.iter().enumerate().flat_map(by);
-    players
-        .enumerate()
-        .map(|(number, players)| Fixture { players, seed: seed_of(seed, number), opening: Opening::default() })
-        .collect()
+    let fixture = |(place, (number, champion)): (usize, (u32, Option<&'a Brain>))| {
+        let alone = match opponents {
+            Opponents::Chance => false,
+            Opponents::Themselves => true,
+            Opponents::Both => number / 2 % 2 == 1,
+        };
+        let other = if alone { champion } else { None };
+        let players = if number % 2 == 0 { [champion, other] } else { [other, champion] };
+        let plies = if alone { (place % (OPENING + 1)) as u32 } else { 0 };
+        let opening = Opening { plies, seed: seed_of(seed ^ 0x09e4, place) };
+        Fixture { players, seed: seed_of(seed, place), opening, stray: if alone { STRAY } else { 0.0 } }
+    };
+    lines.iter().enumerate().flat_map(by).enumerate().map(fixture).collect()
 }
 
-/// The positions of matches by champions against chance.
-pub fn play(field: &Field, champions: &[Brain], lines: &[u32], seed: u64) -> Vec<Example> {
-    label::examples(&field.vocabulary, &field.play(&fixtures(champions, lines, seed), true))
+/// Matches that champions play, to be learned from.
+pub fn play(field: &Field, champions: &[Brain], lines: &[u32], opponents: Opponents, seed: u64) -> Vec<Line> {
+    field.play(&fixtures(champions, lines, opponents, seed), true)
+}
+
+/// The positions of matches that chance plays against itself.
+pub fn by_chance(field: &Field, lines: &[u32], seed: u64) -> Vec<Example> {
+    label::add(&field.vocabulary, &play(field, &[], lines, Opponents::Chance, seed), Vec::new())
 }
 
 /// The function that trees find in examples; all weights are as the terms come.
@@ -227,6 +284,8 @@ pub fn discover(field: &Field, examples: &[Example], settings: &Settings, seed: 
     let attributes = Attributes::new(&field.vocabulary, settings.mode);
     let granularity = settings.granularity.unwrap_or_else(|| settings.strategy.granularity());
     let n_phases = examples.iter().map(|example| example.phase + 1).max().unwrap_or(0);
+    let part = examples.len().checked_div(settings.leaves).unwrap_or(0) as u32;
+    let least = settings.tree.least.max(part);
     let of_phase = |(phase, places): (u32, Vec<usize>)| {
         let examples: Vec<&Example> = places.iter().map(|&place| &examples[place]).collect();
         let table = attributes.table(&field.vocabulary, &examples);
@@ -234,7 +293,7 @@ pub fn discover(field: &Field, examples: &[Example], settings: &Settings, seed: 
         let mut terms: Vec<(f64, Formula)> = Vec::new();
         for number in 0..settings.trees.max(1) {
             let seed = seed_of(seed_of(seed, phase as usize), number as usize);
-            let tree = tree::grow(&table, &tree::Settings { seed, ..settings.tree });
+            let tree = tree::grow(&table, &tree::Settings { seed, least });
             let mut new = deduce(&tree, settings.strategy, granularity, &literal);
             if settings.questions {
                 let asked = tree.nodes.iter().filter_map(|node| node.split);
@@ -354,7 +413,8 @@ impl Measure {
 /// Measures a player in at least `n` matches against chance.
 pub fn measure(field: &Field, brain: &Brain, n: u32, seed: u64) -> Measure {
     let champions = std::slice::from_ref(brain);
-    let lines = field.play(&fixtures(champions, &[n.next_multiple_of(2)], seed), false);
+    let fixtures = fixtures(champions, &[n.next_multiple_of(2)], Opponents::Chance, seed);
+    let lines = field.play(&fixtures, false);
     let mut measure = Measure::default();
     for (number, line) in lines.iter().enumerate() {
         *match line.ends[number % 2] {

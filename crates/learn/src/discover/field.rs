@@ -137,6 +137,8 @@ pub struct Fixture<'a> {
     pub seed: u64,
     /// What it begins with.
     pub opening: Opening,
+    /// The part of the moves after that which players leave to chance.
+    pub stray: f64,
 }
 
 /// Moves by chance at the beginning of a match.
@@ -182,7 +184,7 @@ impl Field {
 
     /// A match by chance alone.
     pub fn by_chance(&self, seed: u64, number: usize) -> Fixture<'static> {
-        Fixture { players: [None, None], seed: seed_of(seed, number), opening: Opening::default() }
+        Fixture { players: [None, None], seed: seed_of(seed, number), opening: Opening::default(), stray: 0.0 }
     }
 
     /// Plays matches. The positions that were seen are recorded if that is wanted.
@@ -213,7 +215,8 @@ impl Field {
         let fixture = |(number, &[one, other]): (usize, &[&'a Brain; 2])| {
             let players = [[Some(one), Some(other)], [Some(other), Some(one)]];
             let opening = Opening { plies, seed: seed_of(seed ^ 0x09e4, number) };
-            [0, 1].map(|game| Fixture { players: players[game], seed: seed_of(seed, 2 * number + game), opening })
+            let seeds = [0, 1].map(|game| seed_of(seed, 2 * number + game));
+            [0, 1].map(|game| Fixture { players: players[game], seed: seeds[game], opening, stray: 0.0 })
         };
         let fixtures: Vec<Fixture> = pairs.iter().enumerate().flat_map(fixture).collect();
         let result = |line: &Line, role: usize| match line.ends[role] {
@@ -374,6 +377,9 @@ impl<'a> Table<'a> {
             };
             match seat.fixture.players[mover] {
                 _ if ply < seat.fixture.opening.plies => push(own[seat.opening.random_range(0..own.len())]),
+                Some(_) if seat.fixture.stray > 0.0 && seat.random.random_bool(seat.fixture.stray) => {
+                    push(own[seat.random.random_range(0..own.len())]);
+                }
                 Some(Brain { span: None, .. }) if own.len() > 1 => own.iter().for_each(|&chosen| push(chosen)),
                 Some(brain @ Brain { span: Some(span), .. }) if own.len() > 1 => {
                     let root = Met {

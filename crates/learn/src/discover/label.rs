@@ -56,15 +56,17 @@ pub struct Example {
     pub tally: Tally,
 }
 
-/// The positions of play-lines, each once, in the order in which they were first seen.
-pub fn examples<'a>(vocabulary: &Vocabulary, lines: impl IntoIterator<Item = &'a Line>) -> Vec<Example> {
-    let mut places: FxHashMap<&[StateId], usize> = FxHashMap::default();
-    let mut examples: Vec<Example> = Vec::new();
+/// Adds the positions of play-lines to examples: each once, in the order in which they were first seen.
+pub fn add<'a>(vocabulary: &Vocabulary, lines: impl IntoIterator<Item = &'a Line>, to: Vec<Example>) -> Vec<Example> {
+    let mut examples = to;
+    let mut places: FxHashMap<Vec<StateId>, usize> =
+        examples.iter().enumerate().map(|(place, example)| (example.states.clone(), place)).collect();
     for line in lines {
         for (role, states) in &line.seen {
-            let place = *places.entry(states).or_insert_with(|| {
+            let place = places.get(states).copied().unwrap_or_else(|| {
                 let phase = vocabulary.phase(states);
                 examples.push(Example { states: states.clone(), phase, tally: Tally::default() });
+                places.insert(states.clone(), examples.len() - 1);
                 examples.len() - 1
             });
             examples[place].tally.counts[number(line.ends[*role as usize])] += 1;

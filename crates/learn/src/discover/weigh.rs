@@ -128,7 +128,7 @@ mod tests {
         let text = "game g phase 0 { 1 * ({o*}@l1x2>=1) 1 * ({o*}@l2x1+>=1) 1 * ({x*}@l2x3>=1) }";
         let function = text::function(text).expect("it can be read");
         let brain = Brain::new(&function, vocabulary).expect("it means something");
-        let mut examples = cycle::play(&field, &[], &[200], 3);
+        let mut examples = cycle::by_chance(&field, &[200], 3);
         assert!(examples.len() > 300);
         let wanted = [1.5, 0.8, -0.7];
         for example in &mut examples {

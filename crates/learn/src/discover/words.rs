@@ -328,7 +328,7 @@ mod tests {
             phase 1 { 2 * ({o*}@l1x2>=1) 1 * ({o*}@l2x1>=1) 0.5 * ({p1,b1,b2}@all) }
             phase 3 { 1 * ({o*}@all+>=1) }";
         let function = text::function(text).expect("it can be read");
-        let examples = cycle::play(&field, &[], &[50], 2);
+        let examples = cycle::by_chance(&field, &[50], 2);
         let first: Vec<&[StateId]> =
             examples.iter().filter(|example| example.phase == 1).map(|example| &example.states[..]).collect();
         let others: Vec<Vec<StateId>> = first[1..].iter().map(|states| states.to_vec()).collect();

@@ -9,7 +9,7 @@ use crate::discover::label::{Example, N_CLASSES, Tally};
 use crate::discover::swarm::Found;
 
 /// What kept bytes begin with: what they are, and the version of the format.
-const MARK: &[u8; 8] = b"senet-d1";
+const MARK: &[u8; 8] = b"senet-d2";
 
 #[derive(Serialize, Deserialize)]
 struct KeptRun {
@@ -18,6 +18,7 @@ struct KeptRun {
     /// Functions as text.
     champions: Vec<String>,
     found: Vec<KeptFound>,
+    past: Vec<KeptExample>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -76,6 +77,7 @@ impl Run {
             },
             champions: self.champions.iter().map(Function::to_string).collect(),
             found: self.found.iter().map(found).collect(),
+            past: examples(&self.past),
         };
         postcard::to_extend(&kept, MARK.to_vec()).expect("what is kept has a size")
     }
@@ -121,6 +123,7 @@ impl Run {
             },
             champions: kept.champions.iter().map(function).collect::<Result<Vec<_>, _>>()?,
             found: kept.found.into_iter().map(found).collect(),
+            past: examples(kept.past)?,
         })
     }
 }

@@ -42,7 +42,7 @@ fn attributes_of_checkers() {
 #[test]
 fn answers_are_as_defined() {
     let vocabulary = &checkers().vocabulary;
-    let examples = play(checkers(), &[], &[4], 9);
+    let examples = by_chance(checkers(), &[4], 9);
     let rows: Vec<&Example> = examples.iter().collect();
     for mode in [Mode::Thesis, Mode::Extended] {
         let attributes = Attributes::new(vocabulary, mode);
@@ -74,7 +74,7 @@ fn answers_are_as_defined() {
 #[test]
 fn positions_of_random_matches() {
     let field = checkers();
-    let examples = play(field, &[], &[1_000], 5);
+    let examples = by_chance(field, &[1_000], 5);
     // Where a multiple jump is one move, a thousand lines have 58 to 60 thousand positions; here its steps are moves. About
     // two fifths of the positions are won.
     assert!((57_000..65_000).contains(&examples.len()), "{}", examples.len());
@@ -109,15 +109,38 @@ fn champions_play_as_many_lines_as_they_should() {
     let players = |fixtures: &[Fixture]| -> Vec<[bool; 2]> {
         fixtures.iter().map(|fixture| fixture.players.map(|player| player.is_some())).collect()
     };
-    assert_eq!(players(&fixtures(&[], &[1, 2], 1)), [[false; 2]; 3]);
+    assert_eq!(players(&fixtures(&[], &[1, 2], Opponents::Chance, 1)), [[false; 2]; 3]);
     let field = checkers();
     let function = |text: &str| features::structural::fuzzy::text::function(text).expect("a function");
     let brain = |text: &str| Brain::new(&function(text), &field.vocabulary).expect("it means something");
     let brains = [brain("game a phase 0 { 1 * ({o*}@all) }"), brain("game a phase 0 { 1 * ({O*}@all) 1 * ({o*}@r1) }")];
-    let by = fixtures(&brains, &[2, 3, 1], 1);
+    let by = fixtures(&brains, &[2, 3, 1], Opponents::Chance, 1);
     let n_terms = |fixture: &Fixture| fixture.players.iter().flatten().map(|brain| brain.n_terms()).collect::<Vec<_>>();
     assert_eq!(by.iter().map(n_terms).collect::<Vec<_>>(), [[1], [1], [2], [2], [2], [2]]);
     assert_eq!(players(&by[..2]), [[true, false], [false, true]]);
+    assert!(by.iter().all(|fixture| fixture.opening.plies == 0 && fixture.stray == 0.0));
+    // Against themselves, from openings of all lengths.
+    let by = fixtures(&brains, &[OPENING as u32 + 1], Opponents::Themselves, 1);
+    assert_eq!(players(&by), [[true; 2]; OPENING + 1]);
+    assert_eq!(by.iter().map(|fixture| fixture.opening.plies as usize).max(), Some(OPENING));
+    assert!(by.iter().all(|fixture| fixture.stray == STRAY));
+}
+
+/// Players who leave all moves to chance play as chance does, and those who leave some play other matches than those who leave none.
+#[test]
+fn players_leave_moves_to_chance() {
+    let field = checkers();
+    let brain = crate::discover::hand_made::weighted(field).expect("it is Checkers");
+    let score = |stray: f64| {
+        let fixture = |number: usize| {
+            let (seed, opening) = (seed_of(3, number), Opening::default());
+            Fixture { players: [Some(&brain), None], seed, opening, stray }
+        };
+        let lines = field.play(&(0..200).map(fixture).collect::<Vec<_>>(), false);
+        lines.iter().map(|line| line.ends[0].value()).sum::<f64>() / 200.0
+    };
+    let [none, some, all] = [0.0, 0.3, 1.0].map(score);
+    assert!(none > some && some > all && (0.35..0.65).contains(&all), "{none} {some} {all}");
 }
 
 /// The functions that Duminy wrote by hand play about as well as measured with another program: 89 with equal weights.
@@ -161,7 +184,7 @@ fn runs_can_be_taken_up_again() {
 #[test]
 fn damaged_runs_are_refused() {
     let vocabulary = &checkers().vocabulary;
-    let mut run = Run { stage: Stage::Discover(play(checkers(), &[], &[2], 1)), ..Run::default() };
+    let mut run = Run { stage: Stage::Discover(by_chance(checkers(), &[2], 1)), ..Run::default() };
     let bytes = run.to_bytes();
     assert_eq!(Run::from_bytes(&bytes, vocabulary), Ok(run.clone()));
     let problem = |bytes: &[u8]| Run::from_bytes(bytes, vocabulary).expect_err("damaged");
@@ -193,8 +216,10 @@ fn searches_side_by_side_choose_the_same() {
         Judge::new(field, compiled.clone(), &brain),
         principal::Settings { span: 7, ..principal::Settings::default() },
     );
-    let lines = field
-        .play(&[Fixture { players: [Some(&searching); 2], seed: 1, opening: Opening { plies: 3, seed: 5 } }], true);
+    let lines = field.play(
+        &[Fixture { players: [Some(&searching); 2], seed: 1, opening: Opening { plies: 3, seed: 5 }, stray: 0.0 }],
+        true,
+    );
     // The same match once more: chance in the opening, then the search.
     let mut machine = Scalar::new(compiled);
     let mut lanes = machine::lanes::Lanes::new(field.compiled.clone());

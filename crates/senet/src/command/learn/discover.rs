@@ -27,9 +27,9 @@ pub(super) struct Options {
     /// Players search, opening so many positions for a move, instead of looking one move ahead
     #[arg(long, value_name = "N")]
     span: Option<u64>,
-    /// Matches that functions are discovered in, in each cycle
-    #[arg(long, value_name = "N", default_value_t = 4_500)]
-    lines: u32,
+    /// Matches that functions are discovered in, in each cycle [default: 10000; in the thesis's way 4500]
+    #[arg(long, value_name = "N")]
+    lines: Option<u32>,
     /// Matches against random play in which a function is measured, in each way
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     measure_matches: u32,
@@ -101,8 +101,8 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let field = Field::new(pupil.game.clone(), &field)
         .map_err(|why| anyhow!("`{}` can't be learned in this way: {why}", rules.source.name()))?;
     let common = if is_thesis { cycle::Settings::thesis() } else { cycle::Settings::default() };
-    let settings =
-        cycle::Settings { seed: arguments.seed, lines: vec![options.lines.max(1)], span: options.span, ..common };
+    let lines = options.lines.map_or(common.lines.clone(), |n| vec![n.max(1)]);
+    let settings = cycle::Settings { seed: arguments.seed, lines, span: options.span, ..common };
     // Step 1. A run that was left, or a new one.
     let hash = evidence::hash(format!("discover {VERSION} {settings:?}"));
     let key = Key { game: pupil.fingerprint.0, seed: arguments.seed, settings: hash };
