@@ -189,7 +189,9 @@ impl Run {
                 let champions =
                     champions.map(|champion| settings.brain(field, champion)).collect::<Result<Vec<_>, _>>()?;
                 let lines = play(field, &champions, &settings.lines, settings.opponents, seed_of(seed, 1));
-                Stage::Discover(label::add(&field.vocabulary, &lines, std::mem::take(&mut self.past)))
+                let mut past = std::mem::take(&mut self.past);
+                past.drain(..past.len().saturating_sub(REMEMBERED));
+                Stage::Discover(label::add(&field.vocabulary, &lines, past))
             }
             Stage::Discover(examples) => {
                 let function = discover(field, &examples, settings, seed_of(seed, 2));
@@ -242,6 +244,9 @@ pub fn insert<T>(champions: &mut Vec<T>, newcomer: T, most: usize, beats: impl F
     champions.truncate(most.max(1));
     place
 }
+
+/// How many examples of earlier cycles are remembered: the latest that were seen for the first time.
+const REMEMBERED: usize = 1_500_000;
 
 /// The longest opening by chance of matches that champions play against themselves, and the part of moves that they leave to
 /// chance.
