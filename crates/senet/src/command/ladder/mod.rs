@@ -14,6 +14,8 @@ use ::learn::course::Stored;
 use anyhow::{Context, bail};
 use arena::Store;
 use clap::{Args, ValueEnum};
+use gdl::program::Term;
+use gdl::symbol::keyword;
 use insight::canonical::{self, canonical};
 
 use self::report::{Report, Row};
@@ -175,6 +177,7 @@ fn beside(store: &Path) -> PathBuf {
 /// A game, and how it is to be learned.
 struct Task {
     name: String,
+    is_alone: bool,
     rules: Rules,
     plan: Plan,
     /// What learning it is kept under.
@@ -219,7 +222,7 @@ impl Climb {
             let row = self.game(task, &place).unwrap_or_else(|error| {
                 failures += 1;
                 self.say(&format!("{place}: {error:#}"));
-                Row::new(&task.name, None, |_| Vec::new())
+                Row::new(&task.name, task.is_alone, None, |_| Vec::new())
             });
             rows.push(row);
         }
@@ -264,14 +267,19 @@ impl Climb {
             all_time_counts: true,
         };
         let fingerprint = canonical(&rules.program, canonical::BUDGET).fingerprint;
-        Ok(Task { name: rules.game_name(), key: self.hash(&format!("{fingerprint} {}", plan.hash())), rules, plan })
+        let key = self.hash(&format!("{fingerprint} {}", plan.hash()));
+        let roles: Vec<_> = rules.program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE).collect();
+        let is_alone = matches!(&roles[..], [role] if role.head.args.iter().all(Term::is_ground));
+        Ok(Task { name: rules.game_name(), is_alone, key, rules, plan })
     }
 
     /// Does what is missing of a game.
     fn game(&self, task: &Task, place: &str) -> anyhow::Result<Row> {
         let arguments = &self.arguments;
         let start = Instant::now();
-        let row = |learned: Option<&state::Learned>| Row::new(&task.name, learned, |learned| self.tallies(learned));
+        let row = |learned: Option<&state::Learned>| {
+            Row::new(&task.name, task.is_alone, learned, |learned| self.tallies(learned))
+        };
         let known = self.state().learned(&task.key).cloned();
         if arguments.report_only {
             return Ok(row(known.as_ref()));

@@ -42,6 +42,9 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     learned: Option<state::Learned>,
     cells: Vec<Cell>,
+    /// Whether there is one role only.
+    #[serde(skip)]
+    is_alone: bool,
 }
 
 /// A comparison.
@@ -65,12 +68,14 @@ struct Goal {
 impl Row {
     pub(super) fn new(
         game: &str,
+        is_alone: bool,
         learned: Option<&state::Learned>,
         tallies: impl Fn(&state::Learned) -> Vec<Tally>,
     ) -> Row {
         let cell = |tally: &Tally| tally.score().map(|score| Cell { score, done: tally.is_done() });
         Row {
             game: game.to_owned(),
+            is_alone,
             learned: learned.cloned(),
             cells: learned.map_or(Vec::new(), |learned| tallies(learned).iter().filter_map(cell).collect()),
         }
@@ -81,10 +86,6 @@ impl Row {
         if let Some(learned) = self.learned.as_mut().filter(|learned| learned.game == game) {
             learned.possible = Some(learned.possible.map_or(score, |known| known.min(score)));
         }
-    }
-
-    fn is_alone(&self) -> bool {
-        self.learned.as_ref().is_some_and(|learned| learned.roles == 1)
     }
 
     /// A comparison, with this time for a move where time matters.
@@ -218,7 +219,7 @@ impl Report {
              tree search, {long} s | searches by |\n|---|---|---|---|---|---|---|---|---|",
             time / 5.0
         );
-        for row in self.games.iter().filter(|row| !row.is_alone()) {
+        for row in self.games.iter().filter(|row| !row.is_alone) {
             let f_measure = row.cell(Kind::OnePlyRandom, 0.0).map(|cell| format!("{:.1}", cell.score.f_measure()));
             _ = writeln!(
                 page,
@@ -234,7 +235,7 @@ impl Report {
                 row.learned.as_ref().map_or("-", |learned| &learned.search),
             );
         }
-        if !self.games.iter().any(Row::is_alone) {
+        if !self.games.iter().any(|row| row.is_alone) {
             return;
         }
         page.push_str("\n## Games for one\n\n");
@@ -242,7 +243,7 @@ impl Report {
             page,
             "| game | learned | one move ahead | best | searching, {time} s | best |\n|---|---|---|---|---|---|"
         );
-        for row in self.games.iter().filter(|row| row.is_alone()) {
+        for row in self.games.iter().filter(|row| row.is_alone) {
             let best =
                 |kind, seconds| row.cell(kind, seconds).map_or("-".to_owned(), |cell| cell.score.best.to_string());
             _ = writeln!(
@@ -261,8 +262,8 @@ impl Report {
 
 /// What has become of the goals.
 fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
-    let many: Vec<&Row> = games.iter().filter(|row| !row.is_alone()).collect();
-    let alone: Vec<&Row> = games.iter().filter(|row| row.is_alone()).collect();
+    let many: Vec<&Row> = games.iter().filter(|row| !row.is_alone).collect();
+    let alone: Vec<&Row> = games.iter().filter(|row| row.is_alone).collect();
     let mut goals = Vec::new();
     // Step 1. Random play and fuzzy goals, one move ahead.
     let possible = |row: &Row| row.learned.as_ref().and_then(|learned| learned.possible).filter(|&most| most < 98.0);
@@ -502,7 +503,8 @@ mod tests {
             made_at: 0,
         };
         let cell = |&(kind, mean): &(Kind, f64)| Cell { score: score(kind, mean), done: true };
-        Row { game: game.to_owned(), learned: Some(learned), cells: scores.iter().map(cell).collect() }
+        let cells = scores.iter().map(cell).collect();
+        Row { game: game.to_owned(), is_alone: roles == 1, learned: Some(learned), cells }
     }
 
     fn report(games: Vec<Row>, learning_seconds: f64) -> Report {
@@ -566,8 +568,11 @@ mod tests {
         assert!(page.contains("A short run") && page.contains("2 s for each game, on 2 threads"), "{page}");
         assert!(page.contains("one move ahead** (reached): at least 98 in 1: tron 99.0."), "{page}");
         assert!(page.contains("(open): missing: tron."), "{page}");
-        let empty = Row { game: "tron".to_owned(), learned: None, cells: Vec::new() };
-        assert!(report(vec![empty], 300.0).page().ends_with("Nothing has been played yet.\n"));
+        let empty = |game, is_alone| Row::new(game, is_alone, None, |_| Vec::new());
+        assert!(report(vec![empty("tron", false)], 300.0).page().ends_with("Nothing has been played yet.\n"));
+        let page = report(vec![empty("peg", true), row("tron", 2, &[])], 300.0).page();
+        let places = ["| tron |", "## Games for one", "| peg |"].map(|text| page.find(text).expect(text));
+        assert!(places.is_sorted(), "{page}");
     }
 
     #[test]
