@@ -1,12 +1,13 @@
 //! Fuzzy formulas as programs over bit masks.
 //!
 //! A position becomes one mask of squares for each state. A ground feature counts bits; everything above it is the least or
-//! the greatest of values on a stack. Programs do not depend on weights, so the values of all terms in a position can be kept
-//! and weighed in many ways. The other side's view is the same program over ground features turned round.
+//! the greatest of values on a stack. The ground features of a phase are counted once for all its terms. Programs do not depend
+//! on weights, so the values of all terms in a position can be kept and weighed in many ways. The other side's view is the same
+//! program over ground features turned round.
 
 use rustc_hash::FxHashMap;
 
-use super::{Function, Ground, Meaning, Scale, StateId, Vocabulary};
+use super::{Formula, Function, Ground, Meaning, Scale, StateId, Vocabulary};
 
 /// How the evaluation keeps away from results that are certain.
 pub const MARGIN: f64 = 0.01;
@@ -99,12 +100,11 @@ impl Counted {
     }
 
     fn count(&self, position: &Position) -> u32 {
-        let words = |state: &StateId| {
-            let first = state.0 as usize * position.n_words;
-            position.masks[first..first + position.n_words].iter().zip(&self.squares)
+        // A square is in one state, so there is nothing to be counted twice.
+        let held = |word: usize| {
+            self.states.iter().fold(0, |held, state| held | position.masks[state.0 as usize * position.n_words + word])
         };
-        let bits = |state: &StateId| words(state).map(|(held, wanted)| (held & wanted).count_ones()).sum::<u32>();
-        self.states.iter().map(bits).sum()
+        self.squares.iter().enumerate().map(|(word, squares)| (held(word) & squares).count_ones()).sum()
     }
 }
 
@@ -142,12 +142,19 @@ impl Position {
 /// A function of phases, compiled.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    grounds: Vec<Mask>,
-    flipped: Vec<Mask>,
-    programs: Vec<Vec<Op>>,
-    /// For each phase, its terms as ranges of programs, and their weights, which add up to 1 where only shares count.
-    phases: Vec<(u32, std::ops::Range<usize>, Vec<f64>)>,
+    phases: Vec<Phase>,
     output: Output,
+}
+
+/// The terms of a phase.
+#[derive(Clone, Debug)]
+struct Phase {
+    number: u32,
+    /// The ground features, as the one who looks sees them and as the other side does.
+    grounds: [Vec<Mask>; 2],
+    programs: Vec<Vec<Op>>,
+    /// The terms' weights, which add up to 1 where only shares count.
+    weights: Vec<f64>,
 }
 
 impl Compiled {
@@ -156,22 +163,49 @@ impl Compiled {
     /// # Errors
     /// What a formula says that means nothing.
     pub fn new(function: &Function, vocabulary: &Vocabulary) -> Result<Compiled, String> {
-        let mut compiler = Compiler::default();
-        let (mut programs, mut phases) = (Vec::new(), Vec::new());
-        for (phase, terms) in function.phases.iter().filter(|(_, terms)| !terms.is_empty()) {
-            let first = programs.len();
-            for (_, formula) in terms {
-                let mut ops = Vec::new();
-                compiler.emit(&simplify(vocabulary.resolve(formula)?), &mut ops);
-                programs.push(ops);
-            }
-            let total: f64 = match function.output {
-                Output::Share => terms.iter().map(|(weight, _)| weight).sum(),
-                Output::Logistic => 1.0,
-            };
-            let weights = terms.iter().map(|(weight, _)| if total > 0.0 { weight / total } else { 0.0 }).collect();
-            phases.push((*phase, first..programs.len(), weights));
+        let phases = function.phases.iter().filter(|(_, terms)| !terms.is_empty());
+        let phases = phases.map(|(number, terms)| Phase::new(*number, terms, function.output, vocabulary));
+        Ok(Compiled { phases: phases.collect::<Result<_, _>>()?, output: function.output })
+    }
+
+    /// How sums are read.
+    pub fn output(&self) -> Output {
+        self.output
+    }
+
+    /// The phase whose terms are used in a phase: the nearest that has some, the lower one of two.
+    fn nearest(&self, phase: u32) -> Option<&Phase> {
+        self.phases.iter().min_by_key(|other| (other.number.abs_diff(phase), other.number))
+    }
+
+    /// The values of a phase's terms, or of their images as the other side sees them.
+    pub fn terms(&self, position: &Position, phase: u32, flipped: bool) -> Vec<f64> {
+        self.nearest(phase).map_or(Vec::new(), |phase| phase.terms(position, flipped))
+    }
+
+    /// The evaluation of a position for the one who looks; between 0 and 1, and never so sure of itself as an end is.
+    pub fn evaluate(&self, position: &Position, phase: u32, end: Option<End>) -> f64 {
+        if let Some(end) = end {
+            return end.value();
         }
+        let Some(phase) = self.nearest(phase) else { return 0.5 };
+        let sum = |flipped: bool| {
+            let values = phase.terms(position, flipped);
+            phase.weights.iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
+        };
+        self.output.value(sum(false), sum(true))
+    }
+}
+
+impl Phase {
+    fn new(number: u32, terms: &[(f64, Formula)], output: Output, vocabulary: &Vocabulary) -> Result<Phase, String> {
+        let mut compiler = Compiler::default();
+        let program = |(_, formula): &(f64, Formula)| {
+            let mut ops = Vec::new();
+            compiler.emit(&simplify(vocabulary.resolve(formula)?), &mut ops);
+            Ok(ops)
+        };
+        let programs = terms.iter().map(program).collect::<Result<_, String>>()?;
         let n_words = vocabulary.squares.len().div_ceil(64);
         let mask = |ground: &Ground| Mask {
             own: Counted::new(&ground.states, &ground.squares, n_words),
@@ -187,73 +221,44 @@ impl Compiled {
             Meaning::Ground(flipped) => mask(&flipped),
             _ => unreachable!("a ground feature turned round is a ground feature"),
         };
-        Ok(Compiled {
-            grounds: compiler.grounds.iter().map(mask).collect(),
-            flipped: compiler.grounds.iter().map(flip).collect(),
+        let total: f64 = match output {
+            Output::Share => terms.iter().map(|(weight, _)| weight).sum(),
+            Output::Logistic => 1.0,
+        };
+        Ok(Phase {
+            number,
+            grounds: [compiler.grounds.iter().map(mask).collect(), compiler.grounds.iter().map(flip).collect()],
             programs,
-            phases,
-            output: function.output,
+            weights: terms.iter().map(|(weight, _)| if total > 0.0 { weight / total } else { 0.0 }).collect(),
         })
     }
 
-    /// How sums are read.
-    pub fn output(&self) -> Output {
-        self.output
-    }
-
-    /// How many ground features there are, and how many instructions.
-    pub fn size(&self) -> (usize, usize) {
-        (self.grounds.len(), self.programs.iter().map(Vec::len).sum())
-    }
-
-    /// The phase whose terms are used in a phase: the nearest that has some, the lower one of two.
-    fn nearest(&self, phase: u32) -> Option<usize> {
-        let distance = |index: &usize| (self.phases[*index].0.abs_diff(phase), self.phases[*index].0);
-        (0..self.phases.len()).min_by_key(distance)
-    }
-
-    /// The values of a phase's terms, or of their images as the other side sees them.
-    pub fn terms(&self, position: &Position, phase: u32, flipped: bool) -> Vec<f64> {
-        let Some(index) = self.nearest(phase) else { return Vec::new() };
-        let grounds = if flipped { &self.flipped } else { &self.grounds };
+    fn terms(&self, position: &Position, flipped: bool) -> Vec<f64> {
+        let grounds: Vec<f64> =
+            self.grounds[usize::from(flipped)].iter().map(|ground| ground.value(position)).collect();
         let mut stack = Vec::new();
-        let range = self.phases[index].1.clone();
-        range.map(|program| self.run(&self.programs[program], grounds, position, &mut stack)).collect()
+        self.programs.iter().map(|program| run(program, &grounds, &mut stack)).collect()
     }
+}
 
-    fn run(&self, program: &[Op], grounds: &[Mask], position: &Position, stack: &mut Vec<f64>) -> f64 {
-        stack.clear();
-        let ground = |number: u32| grounds[number as usize].value(position);
-        for &op in program {
-            match op {
-                Op::Ground(number) => stack.push(ground(number)),
-                Op::NotGround(number) => stack.push(1.0 - ground(number)),
-                Op::Least(n) => {
-                    let rest = stack.split_off(stack.len() - n as usize);
-                    stack.push(rest.into_iter().fold(1.0, f64::min));
-                }
-                Op::Greatest(n) => {
-                    let rest = stack.split_off(stack.len() - n as usize);
-                    stack.push(rest.into_iter().fold(0.0, f64::max));
-                }
-            }
-        }
-        stack.pop().unwrap_or(0.0)
-    }
-
-    /// The evaluation of a position for the one who looks; between 0 and 1, and never so sure of itself as an end is.
-    pub fn evaluate(&self, position: &Position, phase: u32, end: Option<End>) -> f64 {
-        if let Some(end) = end {
-            return end.value();
-        }
-        let Some(index) = self.nearest(phase) else { return 0.5 };
-        let weights = &self.phases[index].2;
-        let sum = |flipped: bool| {
-            let values = self.terms(position, phase, flipped);
-            weights.iter().zip(values).map(|(weight, value)| weight * value).sum::<f64>()
+/// What a program comes to, given the values of ground features.
+fn run(program: &[Op], grounds: &[f64], stack: &mut Vec<f64>) -> f64 {
+    stack.clear();
+    for &op in program {
+        let (n, value) = match op {
+            Op::Ground(number) => (0, grounds[number as usize]),
+            Op::NotGround(number) => (0, 1.0 - grounds[number as usize]),
+            Op::Least(n) => (n, last(stack, n).iter().copied().fold(1.0, f64::min)),
+            Op::Greatest(n) => (n, last(stack, n).iter().copied().fold(0.0, f64::max)),
         };
-        self.output.value(sum(false), sum(true))
+        stack.truncate(stack.len() - n as usize);
+        stack.push(value);
     }
+    stack.pop().unwrap_or(0.0)
+}
+
+fn last(stack: &[f64], n: u32) -> &[f64] {
+    &stack[stack.len() - n as usize..]
 }
 
 #[derive(Default)]
