@@ -4,6 +4,7 @@
 
 use features::structural::fuzzy::compile::End;
 use features::structural::fuzzy::{Formula, Function, Output};
+use search::match_play::on_threads;
 use search::statistics::{Interval, wilson};
 
 use super::attribute::{Attributes, Mode};
@@ -260,22 +261,22 @@ fn fixtures<'a>(champions: &'a [Brain], lines: &[u32], opponents: Opponents, see
         (0..n).map(move |number| (number, champion))
     };
     let fixture = |(place, (number, champion)): (usize, (u32, Option<&'a Brain>))| {
-        let alone = match opponents {
+        let is_itself = match opponents {
             Opponents::Chance => false,
             Opponents::Themselves => true,
             Opponents::Both => number / 2 % 2 == 1,
         };
-        let other = if alone { champion } else { None };
+        let other = if is_itself { champion } else { None };
         let players = if number % 2 == 0 { [champion, other] } else { [other, champion] };
-        let plies = if alone { (place % (OPENING + 1)) as u32 } else { 0 };
+        let plies = if is_itself { (place % (OPENING + 1)) as u32 } else { 0 };
         let opening = Opening { plies, seed: seed_of(seed ^ 0x09e4, place) };
-        Fixture { players, seed: seed_of(seed, place), opening, stray: if alone { STRAY } else { 0.0 } }
+        Fixture { players, seed: seed_of(seed, place), opening, stray: if is_itself { STRAY } else { 0.0 } }
     };
     lines.iter().enumerate().flat_map(by).enumerate().map(fixture).collect()
 }
 
 /// Matches that champions play, to be learned from.
-pub fn play(field: &Field, champions: &[Brain], lines: &[u32], opponents: Opponents, seed: u64) -> Vec<Line> {
+fn play(field: &Field, champions: &[Brain], lines: &[u32], opponents: Opponents, seed: u64) -> Vec<Line> {
     field.play(&fixtures(champions, lines, opponents, seed), true)
 }
 
@@ -291,13 +292,15 @@ pub fn discover(field: &Field, examples: &[Example], settings: &Settings, seed: 
     let n_phases = examples.iter().map(|example| example.phase + 1).max().unwrap_or(0);
     let part = examples.len().checked_div(settings.leaves).unwrap_or(0) as u32;
     let least = settings.tree.least.max(part);
-    let of_phase = |(phase, places): (u32, Vec<usize>)| {
+    let phases = label::by_phase(examples, n_phases, settings.overlap);
+    let of_phase = |(): &mut (), number: u32| {
+        let (phase, places) = &phases[number as usize];
         let examples: Vec<&Example> = places.iter().map(|&place| &examples[place]).collect();
         let table = attributes.table(&field.vocabulary, &examples);
         let literal = |attribute: usize, holds: bool| attributes.literal(attribute, holds);
         let mut terms: Vec<(f64, Formula)> = Vec::new();
         for number in 0..settings.trees.max(1) {
-            let seed = seed_of(seed_of(seed, phase as usize), number as usize);
+            let seed = seed_of(seed_of(seed, *phase as usize), number as usize);
             let tree = tree::grow(&table, &tree::Settings { seed, least });
             let mut new = deduce(&tree, settings.strategy, granularity, &literal);
             if settings.questions {
@@ -310,11 +313,11 @@ pub fn discover(field: &Field, examples: &[Example], settings: &Settings, seed: 
                 }
             }
         }
-        (phase, terms)
+        Some((*phase, terms))
     };
-    let phases = label::by_phase(examples, n_phases, settings.overlap).into_iter().map(of_phase);
-    let game = "discovered".to_owned();
-    Function { game, output: Output::Share, phases: phases.filter(|(_, terms)| !terms.is_empty()).collect() }
+    let mut found = on_threads(0..phases.len() as u32, field.threads, || (), of_phase);
+    found.retain(|(_, terms)| !terms.is_empty());
+    Function { game: "discovered".to_owned(), output: Output::Share, phases: found }
 }
 
 /// Finds weights of a function's terms.
@@ -361,7 +364,7 @@ fn by_regression(
     settings: &Settings,
     seed: u64,
 ) -> Result<(Function, Found), String> {
-    let weighed = weigh::weigh(&field.vocabulary, &function, examples, &settings.weigh)?;
+    let weighed = weigh::weigh(field, &function, examples, &settings.weigh)?;
     let (one, other) = (settings.brain(field, &weighed)?, settings.brain(field, &function)?);
     let guard = vec![[&one, &other]; settings.guard as usize];
     let points: u32 = field.matches(&guard, TRIAL_OPENING, seed).into_iter().map(Outcome::points).sum();

@@ -34,7 +34,7 @@ pub struct Field {
     pub vocabulary: Vocabulary,
     pub(super) compiled: Arc<lanes::Compiled>,
     plies: u32,
-    threads: usize,
+    pub(super) threads: usize,
 }
 
 /// How a field is prepared.

@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 
 use features::structural::fuzzy::compile::End;
 use features::structural::fuzzy::{Function, Output, Vocabulary};
+use search::match_play::on_threads;
 
-use super::field::Brain;
+use super::field::{Brain, Field};
 use super::label::{Example, number};
 use crate::fit::{self, Constant, Dense, Join, Ridge, Rows};
 
@@ -35,12 +36,12 @@ impl Default for Settings {
 /// # Errors
 /// What the function says that means nothing.
 pub fn weigh(
-    vocabulary: &Vocabulary,
+    field: &Field,
     function: &Function,
     examples: &[Example],
     settings: &Settings,
 ) -> Result<Function, String> {
-    let brain = Brain::new(function, vocabulary)?;
+    let brain = Brain::new(function, &field.vocabulary)?;
     let mut weighed = Function { output: settings.output, ..function.clone() };
     let terms = weighed.phases.iter_mut().flat_map(|(_, terms)| terms);
     let mut weights: Vec<&mut f64> = terms.map(|(weight, _)| weight).collect();
@@ -52,10 +53,18 @@ pub fn weigh(
             None => phases.push((terms, vec![example])),
         }
     }
-    for (terms, examples) in phases {
-        if let Some(found) = of_phase(vocabulary, &brain, terms.len(), &examples, settings.ridge) {
-            weights[terms].iter_mut().zip(found).for_each(|(weight, found)| **weight = found);
-        }
+    let fitted = on_threads(
+        0..phases.len() as u32,
+        field.threads,
+        || (),
+        |(), place| {
+            let (terms, examples) = &phases[place as usize];
+            Some(of_phase(&field.vocabulary, &brain, terms.len(), examples, settings.ridge))
+        },
+    );
+    for ((terms, _), fitted) in phases.into_iter().zip(fitted) {
+        let fitted = fitted.into_iter().flatten();
+        weights[terms].iter_mut().zip(fitted).for_each(|(weight, fitted)| **weight = fitted);
     }
     weighed.phases.iter_mut().for_each(|(_, terms)| terms.retain(|(weight, _)| *weight > 0.0));
     Ok(weighed)
@@ -139,13 +148,12 @@ mod tests {
             example.tally = label::Tally { counts: [won, 1_000 - won, 0] };
         }
         let settings = Settings { ridge: 0.0, ..Settings::default() };
-        let found = weigh(vocabulary, &function, &examples, &settings).expect("it means something");
+        let found = weigh(&field, &function, &examples, &settings).expect("it means something");
         let kept: Vec<&Formula> = found.phases[0].1.iter().map(|(_, formula)| formula).collect();
         assert_eq!(kept, function.phases[0].1[..2].iter().map(|(_, formula)| formula).collect::<Vec<_>>());
         assert_eq!(found.output, Output::Logistic);
         let free = text::function("game g phase 0 { 1 * ({o*}@l1x2>=1) 1 * ({o*}@l2x1+>=1) 1 * (~({x*}@l2x3>=1)) }");
-        let found =
-            weigh(vocabulary, &free.expect("it can be read"), &examples, &settings).expect("it means something");
+        let found = weigh(&field, &free.expect("it can be read"), &examples, &settings).expect("it means something");
         for ((weight, _), wanted) in found.phases[0].1.iter().zip([1.5, 0.8, 0.7]) {
             assert!((weight - wanted).abs() < 0.02, "{weight} instead of {wanted}");
         }

@@ -126,6 +126,28 @@ fn champions_play_as_many_lines_as_they_should() {
     assert!(by.iter().all(|fixture| fixture.stray == STRAY));
 }
 
+/// What was learned from before is learned from again, if it is remembered; and functions don't grow with the number of matches.
+#[test]
+fn matches_are_remembered() {
+    let field = checkers();
+    let [new, all] = [false, true].map(|remember| {
+        let settings = Settings { lines: vec![40], guard: 1, bouts: 1, remember, ..Settings::default() };
+        let mut run = Run::default();
+        run.cycle(field, &settings).expect("sound settings");
+        assert_eq!(!run.past.is_empty(), remember);
+        run.step(field, &settings).expect("sound settings");
+        let Stage::Discover(examples) = run.stage else { panic!("matches were played") };
+        examples
+    });
+    assert!(all.len() > new.len() && new.iter().all(|example| all.iter().any(|other| other.states == example.states)));
+    let examples = by_chance(field, &[300], 7);
+    let n_terms = |leaves: usize| -> usize {
+        let function = discover(field, &examples, &Settings { leaves, ..Settings::default() }, 1);
+        function.phases.iter().map(|(_, terms)| terms.len()).sum()
+    };
+    assert!(n_terms(50) < n_terms(0) && n_terms(100_000) == n_terms(0));
+}
+
 /// Players who leave all moves to chance play as chance does, and those who leave some play other matches than those who leave none.
 #[test]
 fn players_leave_moves_to_chance() {
