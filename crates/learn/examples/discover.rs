@@ -31,7 +31,7 @@ Options:
   --ridge R        what large weights cost it (4)
   --span N         players search, opening N positions for a move, in all matches and for measuring
   --spans N,...    spans to measure with, besides one move ahead
-  --cycles N       (1)        --lines N,...   matches of each champion (10000; with --thesis 4500)
+  --cycles N       (1)        --lines N,...   matches of each champion (30000; with --thesis 4500)
   --matches N      of the swarm (10000)        --particles N   (49)
   --swarm M        its tournaments: one of the fourteen (DSK), or `competitive`, as before Duminy
   --guard N        matches that weights have to win (200)

@@ -94,7 +94,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             seed: 1,
-            lines: vec![10_000],
+            lines: vec![30_000],
             opponents: Opponents::default(),
             remember: true,
             mode: Mode::default(),

@@ -4,6 +4,7 @@
 //! the nodes are worth.
 
 use features::structural::fuzzy::compile::End;
+use machine::lanes::count::Counter;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -124,7 +125,7 @@ pub fn grow_from(table: &Table, grown: &[usize], held_out: &[usize], least: u32)
             let split = node.split.as_mut().expect("a node above asks for something");
             *(if side { &mut split.yes } else { &mut split.no }) = place;
         }
-        let count = |masks: &[Vec<u64>; N_CLASSES]| masks.each_ref().map(|mask| ones(mask));
+        let count = |masks: &[Vec<u64>; N_CLASSES]| masks.each_ref().map(|mask| Counter::detect().count(mask));
         let mut node = Node {
             above,
             split: None,
@@ -185,9 +186,10 @@ fn best(table: &Table, masks: &[Vec<u64>; N_CLASSES], here: Counts, least: u32) 
     if here.iter().filter(|&&count| count > 0).count() < 2 {
         return None;
     }
+    let counter = Counter::detect();
     let (mut found, mut sum) = (Vec::new(), 0.0);
     for (attribute, column) in table.columns.iter().enumerate() {
-        let yes = masks.each_ref().map(|mask| common(mask, column));
+        let yes = masks.each_ref().map(|mask| counter.and_count(mask, column));
         if total(yes) < least.max(1) || total(here) - total(yes) < least.max(1) {
             continue;
         }
@@ -209,14 +211,6 @@ fn best(table: &Table, masks: &[Vec<u64>; N_CLASSES], here: Counts, least: u32) 
 
 fn total(counts: Counts) -> u32 {
     counts.iter().sum()
-}
-
-fn ones(words: &[u64]) -> u32 {
-    words.iter().map(|word| word.count_ones()).sum()
-}
-
-fn common(one: &[u64], other: &[u64]) -> u32 {
-    one.iter().zip(other).map(|(one, other)| (one & other).count_ones()).sum()
 }
 
 /// The information in bits that the class of one of these examples has.

@@ -27,7 +27,7 @@ pub(super) struct Options {
     /// Players search, opening so many positions for a move, instead of looking one move ahead
     #[arg(long, value_name = "N")]
     span: Option<u64>,
-    /// Matches that functions are discovered in, in each cycle [default: 10000; in the thesis's way 4500]
+    /// Matches that functions are discovered in, in each cycle [default: 30000; in the thesis's way 4500]
     #[arg(long, value_name = "N")]
     lines: Option<u32>,
     /// Matches against random play in which a function is measured, in each way
