@@ -570,7 +570,8 @@ mod tests {
         assert!(page.contains("(open): missing: tron."), "{page}");
         let empty = |game, is_alone| Row::new(game, is_alone, None, |_| Vec::new());
         assert!(report(vec![empty("tron", false)], 300.0).page().ends_with("Nothing has been played yet.\n"));
-        let page = report(vec![empty("peg", true), row("tron", 2, &[])], 300.0).page();
+        let begun = row("tron", 2, &[(Kind::OnePlyRandom, 99.0)]);
+        let page = report(vec![empty("peg", true), begun], 300.0).page();
         let places = ["| tron |", "## Games for one", "| peg |"].map(|text| page.find(text).expect(text));
         assert!(places.is_sorted(), "{page}");
     }
