@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use gdl::TermId;
+use gdl::{Stop, TermId};
 use machine::{Limits, Machine, Reference, RoleId, Setup};
 
 use crate::contestant::Rules;
@@ -26,8 +26,11 @@ pub struct Judge {
 impl Judge {
     /// At the beginning of a match. The error says what is wrong with the rules. Gives up every evaluation at the deadline.
     pub fn new(rules: &Rules, deadline: Option<Instant>) -> Result<Judge, String> {
-        let limits = Limits { bytes: MAX_BYTES, ..Limits::default() };
-        let mut machine = match Reference::new(rules.program(), limits) {
+        let shared = Arc::new(Mutex::new(deadline));
+        let asked = shared.clone();
+        let stop = Stop::when(move || lock(&asked).is_some_and(|deadline| Instant::now() >= deadline));
+        let limits = Limits { bytes: MAX_BYTES, stop, ..Limits::default() };
+        let machine = match Reference::new(rules.program(), limits) {
             Ok(machine) => machine,
             Err(Setup::Unevaluable(_)) => return Err("the rules have no meaning; `senet check` says why".to_owned()),
             Err(Setup::Exceeded(exceeded)) => return Err(say(exceeded)),
@@ -35,9 +38,6 @@ impl Judge {
         if machine.roles().is_empty() {
             return Err("the rules name no role".to_owned());
         }
-        let shared = Arc::new(Mutex::new(deadline));
-        let asked = shared.clone();
-        machine.set_interrupt(move || lock(&asked).is_some_and(|deadline| Instant::now() >= deadline));
         Ok(Judge { machine, state: None, legal: None, deadline: shared })
     }
 

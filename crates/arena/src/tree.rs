@@ -171,7 +171,7 @@ fn compile(rules: &Rules) -> Option<Compiled> {
         return None;
     }
     let ground = gdl::ground::ground(&rules.reading.program, &gdl::ground::Budget::default()).ok()?;
-    let network = Arc::new(machine::network::build(ground).ok()?);
+    let network = Arc::new(machine::network::build(ground, &gdl::Stop::never()).ok()?);
     Some(Compiled { scalar: scalar::Compiled::new(network.clone()), lanes: lanes::Compiled::new(network) })
 }
 

@@ -82,7 +82,7 @@ impl Views {
 
     fn of(game: &Game, relations: Vec<Relation>) -> Result<Views, String> {
         let ground = ground::ground_with(&game.program, &relations, &ground::Budget::default());
-        let network = network::build(ground.map_err(|failure| failure.to_string())?);
+        let network = network::build(ground.map_err(|failure| failure.to_string())?, &gdl::Stop::never());
         Views::on(game, network.map_err(|failure| failure.to_string())?, relations)
     }
 

@@ -37,7 +37,7 @@ fn main() {
 /// Sums of conditions of all kinds, the same ones and opposite ones among them, with weights of both signs.
 fn random_sums(name: &str) -> Sums {
     let ground = ground::ground(&common::read(name), &ground::Budget::default()).expect("library games ground");
-    let mut network = network::build(ground).expect("library games make networks");
+    let mut network = network::build(ground, &gdl::Stop::never()).expect("library games make networks");
     let mut random = Pcg64Mcg::seed_from_u64(5);
     // Whatever legality and the end depend on reads no moves.
     let mut wires: Vec<Wire> =

@@ -17,6 +17,7 @@ use crate::datalog::{Database, Exceeded, Limits, TermId, Terms, Unevaluable};
 use crate::normalize::{Literal, Normal, NormalRule, TooManyRules, made_up, normalize};
 use crate::program::{Atom, Formula, Program, Relation, Rule, Term, VarId, Variable};
 use crate::source::Span;
+use crate::stop::Stop;
 use crate::symbol::{Symbols, keyword};
 
 /// How much grounding may do.
@@ -30,11 +31,13 @@ pub struct Budget {
     pub literals: usize,
     /// Matches tried.
     pub work: u64,
+    /// Ends grounding before its time.
+    pub stop: Stop,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { rules: 20_000, facts: 4_000_000, literals: 20_000_000, work: 200_000_000 }
+        Budget { rules: 20_000, facts: 4_000_000, literals: 20_000_000, work: 200_000_000, stop: Stop::never() }
     }
 }
 
@@ -49,6 +52,8 @@ pub enum Failure {
     Facts(Exceeded),
     /// More literals than the budget allows.
     Literals(usize),
+    /// [`Budget::stop`] said so.
+    Stopped,
 }
 
 impl std::fmt::Display for Failure {
@@ -58,6 +63,7 @@ impl std::fmt::Display for Failure {
             Failure::Rules(too_many) => write!(f, "over the budget of {} rules in normal form", too_many.limit),
             Failure::Facts(exceeded) => write!(f, "{exceeded}"),
             Failure::Literals(limit) => write!(f, "over the budget of {limit} ground literals"),
+            Failure::Stopped => write!(f, "stopped before it was done"),
         }
     }
 }
@@ -134,11 +140,17 @@ pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Re
     let normal = normalize(program, budget.rules).map_err(Failure::Rules)?;
     let dynamic = dynamic_relations(&normal);
     let approximation = approximate(&normal, &dynamic);
-    let limits = Limits { facts: budget.facts, work: budget.work, static_table: 2_000_000, ..Limits::default() };
+    let limits = Limits {
+        facts: budget.facts,
+        work: budget.work,
+        static_table: 2_000_000,
+        stop: budget.stop.clone(),
+        ..Limits::default()
+    };
     let mut database = Database::new(Arc::new(approximation.program), limits).map_err(Failure::Unevaluable)?;
     database.find_on_demand(approximation.instances.iter().map(|&(instance, _)| instance));
     for &relation in [approximation.holds, approximation.may, GOAL, TERMINAL].iter().chain(views) {
-        database.complete(relation).map_err(Failure::Facts)?;
+        database.complete(relation)?;
     }
     let mut grounder = Grounder {
         normal: &normal,
@@ -173,10 +185,7 @@ pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Re
     for (index, rule) in normal.rules.iter().enumerate() {
         grounder.rules_of.entry(rule.head.relation()).or_default().push(index);
     }
-    grounder.run(approximation.holds, approximation.may, views).map_err(|stop| match stop {
-        Stop::Exceeded(exceeded) => Failure::Facts(exceeded),
-        Stop::Literals => Failure::Literals(budget.literals),
-    })
+    grounder.run(approximation.holds, approximation.may, views)
 }
 
 const ROLE: Relation = Relation { name: keyword::ROLE, arity: 1 };
@@ -297,14 +306,9 @@ fn made_up_rule(head: Atom, body: Vec<Formula>, n_variables: u32) -> Rule {
     Rule { head, body, variables: vec![variable; n_variables as usize], span: Span::default() }
 }
 
-enum Stop {
-    Exceeded(Exceeded),
-    Literals,
-}
-
-impl From<Exceeded> for Stop {
-    fn from(exceeded: Exceeded) -> Stop {
-        Stop::Exceeded(exceeded)
+impl From<Exceeded> for Failure {
+    fn from(exceeded: Exceeded) -> Failure {
+        Failure::Facts(exceeded)
     }
 }
 
@@ -330,7 +334,7 @@ struct Grounder<'a> {
 const NO_ATOM: u32 = u32::MAX;
 
 impl Grounder<'_> {
-    fn run(mut self, holds: Relation, may: Relation, views: &[Relation]) -> Result<GroundProgram, Stop> {
+    fn run(mut self, holds: Relation, may: Relation, views: &[Relation]) -> Result<GroundProgram, Failure> {
         // Step 1. Number roles, fluents and moves.
         let (mut roles, mut fluents, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         self.database.for_each(ROLE, |row| roles.push(row[0]))?;
@@ -374,6 +378,9 @@ impl Grounder<'_> {
         (self.ground.roles, self.ground.fluents, self.ground.moves) = (roles, fluents, moves);
         // Step 3. Expand every atom that an output depends on.
         while self.ground.atoms.len() < self.queue.len() {
+            if self.ground.atoms.len().is_multiple_of(256) && self.budget.stop.is_raised() {
+                return Err(Failure::Stopped);
+            }
             let atom = self.queue[self.ground.atoms.len()];
             let args = self.database.terms.args(atom).to_vec();
             let relation = Relation { name: self.database.terms.name(atom), arity: args.len() as u32 };
@@ -396,7 +403,7 @@ impl Grounder<'_> {
         *number
     }
 
-    fn expand(&mut self, relation: Relation, args: &[TermId]) -> Result<(), Stop> {
+    fn expand(&mut self, relation: Relation, args: &[TermId]) -> Result<(), Failure> {
         let first_instance = self.ground.instances.len() as u32;
         let mut rows = Vec::new();
         for place in 0..self.rules_of.get(&relation).map_or(0, Vec::len) {
@@ -422,7 +429,7 @@ impl Grounder<'_> {
                 }
                 self.ground.instances.push(first_literal..self.ground.literals.len() as u32);
                 if self.ground.literals.len() > self.budget.literals {
-                    return Err(Stop::Literals);
+                    return Err(Failure::Literals(self.budget.literals));
                 }
             }
         }

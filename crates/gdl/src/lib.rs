@@ -24,6 +24,7 @@ mod print;
 pub mod program;
 mod reading;
 pub mod source;
+mod stop;
 pub mod symbol;
 
 pub use check::{Domains, check};
@@ -35,4 +36,5 @@ pub use print::print;
 pub use program::{Program, Relation, resolve};
 pub use reading::{Reading, read};
 pub use source::{Source, Span};
+pub use stop::Stop;
 pub use symbol::keyword;

@@ -70,7 +70,7 @@ pub fn survey(program: &Arc<Program>, budget: &ground::Budget) -> Result<(Univer
     let ground = ground::ground(program, budget).map_err(|failure| failure.to_string())?;
     let roles = ground.roles.clone();
     let kept = (ground.literals.len() <= MAX_KEPT_LITERALS).then(|| Arc::new(ground.clone()));
-    let network = Arc::new(network::build(ground).map_err(|failure| failure.to_string())?);
+    let network = Arc::new(network::build(ground, &gdl::Stop::never()).map_err(|failure| failure.to_string())?);
     let mut universe = Universe {
         program: program.clone(),
         symbols: network.symbols.clone(),

@@ -40,7 +40,7 @@ fn of_program(program: Program) -> Game {
 }
 
 fn of_ground(ground: GroundProgram) -> Game {
-    let network = Arc::new(machine::network::build(ground.clone()).expect("small"));
+    let network = Arc::new(machine::network::build(ground.clone(), &gdl::Stop::never()).expect("small"));
     let symmetries = symmetry::find(&ground, Some(&network), &symmetry::Budget::default(), 1);
     Game { ground: Arc::new(ground), network, symmetries }
 }

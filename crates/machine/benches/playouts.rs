@@ -25,12 +25,14 @@ fn playouts(criterion: &mut Criterion) {
     for game in GAMES {
         let program = program(game);
         let ground = || gdl::ground::ground(&program, &gdl::ground::Budget::default()).expect("library games ground");
-        let network = Arc::new(machine::network::build(ground()).expect("library games make networks"));
+        let network =
+            Arc::new(machine::network::build(ground(), &gdl::Stop::never()).expect("library games make networks"));
         let mut group = criterion.benchmark_group(game);
         group.sample_size(10);
         group.bench_function("compile", |bencher| {
             bencher.iter(|| {
-                let built = machine::network::build(ground()).expect("library games make networks");
+                let built =
+                    machine::network::build(ground(), &gdl::Stop::never()).expect("library games make networks");
                 assert_eq!(built.n_gates(), network.n_gates());
             });
         });

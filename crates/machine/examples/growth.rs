@@ -111,7 +111,7 @@ fn measure(game: &str, board: &str, rules: &str) {
     let ground = gdl::ground::ground(&gdl::resolve(&tree).0, &gdl::ground::Budget::default()).expect("it grounds");
     let ground_seconds = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let network = Arc::new(machine::network::build(ground).expect("it makes a network"));
+    let network = Arc::new(machine::network::build(ground, &gdl::Stop::never()).expect("it makes a network"));
     let network_seconds = start.elapsed().as_secs_f64();
     let compiled = lanes::Compiled::new(network.clone());
     let ops: usize = compiled.n_ops().iter().sum();

@@ -37,7 +37,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A machine for these rules.
+    /// A machine for these rules. Every evaluation, that of the roles included, looks at the limits' stop.
     pub fn new(program: Arc<Program>, limits: Limits) -> Result<Reference, Setup> {
         let mut database = Database::new(program, limits).map_err(Setup::Unevaluable)?;
         let mut roles = Vec::new();
@@ -45,11 +45,6 @@ impl Reference {
         let name = |&role| database.terms.display(&database.program().symbols, role).to_string();
         let role_names = roles.iter().map(name).collect();
         Ok(Reference { database, roles, role_names, loaded: None })
-    }
-
-    /// Sets a function that is asked now and then whether to give up.
-    pub fn set_interrupt(&mut self, interrupt: impl Fn() -> bool + Send + Sync + 'static) {
-        self.database.set_interrupt(interrupt);
     }
 
     /// The rules.

@@ -19,7 +19,7 @@ use crate::{Exceeded, Limits, Machine, Reference, RoleId, Setup, playout};
 /// How much to play.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Random matches, unless the interrupt stops them earlier. More of them see more of the game.
+    /// Random matches, unless they are stopped earlier. More of them see more of the game.
     pub n_matches: u32,
     /// The longest match, in joint moves. A game in which no match ends by then is reported.
     pub max_plies: u32,
@@ -38,8 +38,8 @@ impl Default for Settings {
 pub enum Ending {
     /// All matches were played.
     Complete,
-    /// The interrupt said so.
-    Interrupted,
+    /// The limits' stop was raised.
+    Stopped,
     /// The rules ran over a budget, or have no meaning; a finding says more.
     Failed,
 }
@@ -69,14 +69,9 @@ const MAX_MOVES_SHOWN: usize = 5;
 /// How many other rules a finding points at.
 const MAX_PLACES_SHOWN: usize = 7;
 
-/// Plays random matches with the reference engine and reports what is wrong with the states they meet. `interrupt` is
-/// asked now and then whether to stop; that is no finding, but leaves a smaller sample.
-pub fn verify(
-    program: &Arc<Program>,
-    settings: &Settings,
-    rng: &mut impl Rng,
-    interrupt: impl Fn() -> bool + Send + Sync + 'static,
-) -> Verification {
+/// Plays random matches with the reference engine and reports what is wrong with the states they meet. That it is stopped is no
+/// finding, but leaves a smaller sample.
+pub fn verify(program: &Arc<Program>, settings: &Settings, rng: &mut impl Rng) -> Verification {
     let mut verification = Verification {
         diagnostics: Vec::new(),
         roles: Vec::new(),
@@ -85,20 +80,17 @@ pub fn verify(
         n_states: 0,
         ending: Ending::Complete,
     };
-    let interrupt = Arc::new(interrupt);
     let outcome = Reference::new(program.clone(), settings.limits.clone()).and_then(|mut machine| {
-        let asked = interrupt.clone();
-        machine.set_interrupt(move || asked());
         verification.roles = machine.roles().to_vec();
         let mut sample = Sample::new(machine.roles().len());
-        let outcome = sample.play(&mut machine, settings, rng, &*interrupt, &mut verification);
+        let outcome = sample.play(&mut machine, settings, rng, &mut verification);
         sample.report(&machine, settings, &mut verification);
         outcome.map_err(Setup::Exceeded)
     });
     match outcome {
         Ok(()) => {}
-        Err(Setup::Exceeded(Exceeded { resource: Resource::Interrupted, .. })) => {
-            verification.ending = Ending::Interrupted;
+        Err(Setup::Exceeded(Exceeded { resource: Resource::Stopped, .. })) => {
+            verification.ending = Ending::Stopped;
         }
         Err(Setup::Exceeded(exceeded)) => {
             verification.ending = Ending::Failed;
@@ -170,12 +162,11 @@ impl Sample {
         machine: &mut Reference,
         settings: &Settings,
         rng: &mut impl Rng,
-        interrupt: &dyn Fn() -> bool,
         verification: &mut Verification,
     ) -> Result<(), Exceeded> {
         for _ in 0..settings.n_matches {
-            if interrupt() {
-                return Err(INTERRUPTED);
+            if settings.limits.stop.is_raised() {
+                return Err(STOPPED);
             }
             verification.n_matches += 1;
             let mut path = Vec::new();
@@ -185,7 +176,7 @@ impl Sample {
                 if let Some(joint) = step.joint {
                     path.push(joint.to_vec());
                 }
-                if interrupt() { Err(INTERRUPTED) } else { Ok(()) }
+                if settings.limits.stop.is_raised() { Err(STOPPED) } else { Ok(()) }
             })?;
             match played.stop {
                 PlayoutStop::Terminal => verification.n_finished += 1,
@@ -322,7 +313,7 @@ impl Sample {
     }
 }
 
-const INTERRUPTED: Exceeded = Exceeded { resource: Resource::Interrupted, limit: 0, rule: RuleId(0) };
+const STOPPED: Exceeded = Exceeded { resource: Resource::Stopped, limit: 0, rule: RuleId(0) };
 
 fn evidence(machine: &Reference, path: &[Vec<<Reference as Machine>::Move>]) -> Evidence {
     let names = |joint: &Vec<_>| joint.iter().map(|&chosen| machine.move_name(chosen)).collect();

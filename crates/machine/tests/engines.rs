@@ -58,7 +58,7 @@ fn network(folder: &Path) -> Arc<Network> {
     let (tree, _) = gdl::parse(&gdl::Source::new("rules.kif", text));
     let ground =
         gdl::ground::ground(&gdl::resolve(&tree).0, &gdl::ground::Budget::default()).expect("library games ground");
-    Arc::new(machine::network::build(ground).expect("library games make networks"))
+    Arc::new(machine::network::build(ground, &gdl::Stop::never()).expect("library games make networks"))
 }
 
 /// What one engine says about one state, as text.

@@ -55,7 +55,7 @@ fn reference(folder: &Path) -> Result<Reference, Failed> {
 
 fn scalar(folder: &Path) -> Result<Scalar, Failed> {
     let ground = gdl::ground::ground(&read(folder)?.program, &gdl::ground::Budget::default())?;
-    let network = machine::network::build(ground)?;
+    let network = machine::network::build(ground, &gdl::Stop::never())?;
     Ok(Scalar::new(scalar::Compiled::new(Arc::new(network))))
 }
 

@@ -21,7 +21,9 @@ fn reference(game: &str) -> Reference {
 
 fn scalar(game: &str) -> Scalar {
     let ground = gdl::ground::ground(&program(game), &gdl::ground::Budget::default()).expect("library games ground");
-    Scalar::new(Compiled::new(Arc::new(machine::network::build(ground).expect("library games make networks"))))
+    Scalar::new(Compiled::new(Arc::new(
+        machine::network::build(ground, &gdl::Stop::never()).expect("library games make networks"),
+    )))
 }
 
 fn counts<M: Machine>(mut machine: M, depth: u32) -> Vec<Perft> {

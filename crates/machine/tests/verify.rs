@@ -10,7 +10,7 @@ use rand_pcg::rand_core::SeedableRng;
 
 fn play(bytes: &[u8], settings: &Settings) -> (gdl::Source, Verification) {
     let gdl::Reading { source, program, .. } = gdl::read("game.kif", bytes);
-    let verification = verify(&Arc::new(program), settings, &mut Pcg64Mcg::seed_from_u64(1), || false);
+    let verification = verify(&Arc::new(program), settings, &mut Pcg64Mcg::seed_from_u64(1));
     for found in &verification.diagnostics {
         assert!(!found.help.is_empty() && !found.primary.text.is_empty() && !found.notes.is_empty(), "{found:?}");
     }
@@ -92,16 +92,33 @@ fn budgets_are_named_with_the_rule_that_ran_over() {
 }
 
 #[test]
-fn an_interrupt_leaves_a_smaller_sample() {
+fn a_stop_leaves_a_smaller_sample() {
     let rules = format!("{GAME}(legal right noop) (<= terminal (true (step 7))) (goal left 50) (goal right 50)");
     let program = Arc::new(gdl::read("game.kif", rules.as_bytes()).program);
     let asked = AtomicU32::new(0);
-    let interrupt = move || asked.fetch_add(1, Ordering::Relaxed) >= 20;
-    let verification = verify(&program, &Settings::default(), &mut Pcg64Mcg::seed_from_u64(1), interrupt);
-    assert_eq!(verification.ending, Ending::Interrupted);
+    let stop = gdl::Stop::when(move || asked.fetch_add(1, Ordering::Relaxed) >= 20);
+    let settings = Settings { limits: machine::Limits { stop, ..machine::Limits::default() }, ..Settings::default() };
+    let verification = verify(&program, &settings, &mut Pcg64Mcg::seed_from_u64(1));
+    assert_eq!(verification.ending, Ending::Stopped);
     assert_eq!(verification.diagnostics, []);
     assert!((1..=20).contains(&verification.n_states), "{}", verification.n_states);
     let (_, all) = play(rules.as_bytes(), &Settings { n_matches: 5, ..Settings::default() });
     assert_eq!((all.ending, all.n_matches, all.n_finished, all.n_states), (Ending::Complete, 5, 5, 40));
     assert_eq!(all.roles, ["left", "right"]);
+}
+
+/// Roles that are derived by an expensive rule: everything that asks for them listens, from the first question on.
+#[test]
+fn a_stop_reaches_the_derivation_of_roles() {
+    let digits: String = (0..40).map(|n| format!("(d {n})")).collect();
+    let rules = format!("{digits} (<= (all ?a ?b ?c ?e) (d ?a) (d ?b) (d ?c) (d ?e)) (<= (role ?a) (all ?a ?b ?c ?e))");
+    let program = Arc::new(gdl::read("game.kif", rules.as_bytes()).program);
+    let asked = Arc::new(AtomicU32::new(0));
+    let own = asked.clone();
+    let stop = gdl::Stop::when(move || own.fetch_add(1, Ordering::Relaxed) >= 3);
+    let made = machine::Reference::new(program.clone(), machine::Limits { stop: stop.clone(), ..Default::default() });
+    let Err(machine::Setup::Exceeded(exceeded)) = made else { panic!("it was not stopped") };
+    assert_eq!(exceeded.resource, gdl::datalog::Resource::Stopped);
+    let ground = gdl::ground::ground(&program, &gdl::ground::Budget { stop, ..Default::default() });
+    assert!(ground.is_err() && asked.load(Ordering::Relaxed) < 10);
 }

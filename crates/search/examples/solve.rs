@@ -49,7 +49,7 @@ fn main() {
             println!("{game:24} can't be grounded");
             continue;
         };
-        let network = Arc::new(machine::network::build(ground.clone()).expect("it has a network"));
+        let network = Arc::new(machine::network::build(ground.clone(), &gdl::Stop::never()).expect("it has a network"));
         let name = game.rsplit('/').next().unwrap_or(&game);
         match (clock, by) {
             (Some(clock), _) if network.roles.len() == 1 => play(name, &network, clock),

@@ -15,7 +15,7 @@
 //!     (<= terminal (true over)) (<= terminal (true (at 2)))
 //!     (<= (goal me 100) (true (at 2))) (<= (goal me 0) (not (true (at 2))))";
 //! let ground = gdl::ground::ground(&gdl::read("walk", rules).program, &Default::default())?;
-//! let network = Arc::new(machine::network::build(ground).expect("it is small"));
+//! let network = Arc::new(machine::network::build(ground, &gdl::Stop::never()).expect("it is small"));
 //! let machine = machine::lanes::Compiled::new(network.clone());
 //! let start = machine::lanes::Lanes::new(machine.clone()).store(0);
 //! let mut player = Uct::new(machine, uct::Settings::default(), 1);

@@ -29,5 +29,5 @@ pub(crate) fn of_rules(rules: &[u8]) -> Arc<Network> {
 
 fn of_program(program: &Program) -> Arc<Network> {
     let ground = gdl::ground::ground(program, &gdl::ground::Budget::default()).expect("it can be grounded");
-    Arc::new(network::build(ground).expect("it has a network"))
+    Arc::new(network::build(ground, &gdl::Stop::never()).expect("it has a network"))
 }

@@ -145,7 +145,7 @@ pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, S
     }
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
-    let network = machine::network::build(ground)
+    let network = machine::network::build(ground, &gdl::Stop::never())
         .map_err(|failure| format!("`{}` makes no useful network: {failure}", rules.source.name()))?;
     Ok(Arc::new(network))
 }

@@ -144,7 +144,7 @@ pub fn find(game: &Game, watched: &[bool], budget: &Budget) -> Result<Effects, S
         .zip(0..)
         .map(|(&(role, chosen), number)| ((role, term(&game.universe, chosen)), number))
         .collect();
-    let network = network::build(ground).map_err(|failure| failure.to_string())?;
+    let network = network::build(ground, &gdl::Stop::never()).map_err(|failure| failure.to_string())?;
     let name = |chosen: u32| {
         let (role, chosen) = names[chosen as usize];
         (role, term_of(&network.terms, chosen))

@@ -110,7 +110,6 @@ pub(super) struct Evaluation<'a> {
     /// The size beyond which the sink's table is too large.
     pub(super) fresh_limit: usize,
     pub(super) limits: &'a Limits,
-    pub(super) interrupt: Option<&'a (dyn Fn() -> bool + Send + Sync)>,
     pub(super) n_facts: usize,
     pub(super) work: &'a mut u64,
     pub(super) frame: Frame,
@@ -555,8 +554,8 @@ impl<'a> Evaluation<'a> {
         if *self.work > self.limits.work {
             return Err(Broken::Exceeded(Resource::Work, self.limits.work, self.rule));
         }
-        if self.work.is_multiple_of(4096) && self.interrupt.is_some_and(|interrupt| interrupt()) {
-            return Err(Broken::Exceeded(Resource::Interrupted, 0, self.rule));
+        if self.work.is_multiple_of(4096) && self.limits.stop.is_raised() {
+            return Err(Broken::Exceeded(Resource::Stopped, 0, self.rule));
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ use rustc_hash::FxBuildHasher;
 pub use terms::{TermId, Terms};
 
 use crate::program::{Formula, Program, Relation, Rule, RuleId, Term};
+use crate::stop::Stop;
 use crate::symbol::{Symbols, keyword};
 use eval::{Broken, Clause, Evaluation, Frame, Memo, Procedure, Sink, Tabling};
 use plan::{Catalog, Goal, Step, Value, VarSet};
@@ -50,6 +51,8 @@ pub struct Limits {
     pub table: usize,
     /// The same for a relation that does not depend on the state, and is derived once.
     pub static_table: usize,
+    /// Ends an evaluation before its time.
+    pub stop: Stop,
 }
 
 impl Default for Limits {
@@ -62,6 +65,7 @@ impl Default for Limits {
             term_size: 10_000,
             table: 20_000,
             static_table: 2_000_000,
+            stop: Stop::never(),
         }
     }
 }
@@ -79,8 +83,8 @@ pub enum Resource {
     TermDepth,
     /// [`Limits::term_size`].
     TermSize,
-    /// The caller's own: see [`Database::set_interrupt`].
-    Interrupted,
+    /// The caller's own: [`Limits::stop`].
+    Stopped,
 }
 
 /// An evaluation that ran over a budget.
@@ -102,7 +106,7 @@ impl fmt::Display for Exceeded {
             Resource::Work => write!(f, "over the work budget of {} matches", self.limit),
             Resource::TermDepth => write!(f, "a term is nested more than {} deep", self.limit),
             Resource::TermSize => write!(f, "a term has more than {} names in it", self.limit),
-            Resource::Interrupted => write!(f, "over the time budget"),
+            Resource::Stopped => write!(f, "stopped before it was done"),
         }
     }
 }
@@ -185,7 +189,6 @@ pub struct Database {
     /// Every ground term met so far.
     pub terms: Terms,
     limits: Limits,
-    interrupt: Option<Interrupt>,
     relations: IndexMap<Relation, usize, FxBuildHasher>,
     tables: Vec<Table>,
     levels: Vec<Level>,
@@ -229,15 +232,12 @@ enum Mode {
     OnDemand,
 }
 
-type Interrupt = std::sync::Arc<dyn Fn() -> bool + Send + Sync>;
-
 impl Database {
     /// Compiles a program. Rules of relations that nothing asks for cost nothing.
     pub fn new(program: std::sync::Arc<Program>, limits: Limits) -> Result<Database, Unevaluable> {
         let mut database = Database {
             terms: Terms::default(),
             limits,
-            interrupt: None,
             relations: IndexMap::default(),
             tables: Vec::new(),
             levels: Vec::new(),
@@ -307,11 +307,6 @@ impl Database {
     /// The program it was made from.
     pub fn program(&self) -> &Program {
         &self.program
-    }
-
-    /// Sets a function that is asked now and then whether to give up.
-    pub fn set_interrupt(&mut self, interrupt: impl Fn() -> bool + Send + Sync + 'static) {
-        self.interrupt = Some(std::sync::Arc::new(interrupt));
     }
 
     fn table(&mut self, relation: Relation) -> usize {
@@ -437,7 +432,6 @@ impl Database {
             fresh: &mut Rows::new(0),
             fresh_limit: usize::MAX,
             limits: &self.limits,
-            interrupt: self.interrupt.as_deref(),
             n_facts: self.n_facts,
             work: &mut self.work,
             frame: Frame::default(),
@@ -550,8 +544,8 @@ impl Database {
         if self.work > self.limits.work {
             return Err(Broken::Exceeded(Resource::Work, self.limits.work, rule));
         }
-        if before / 4096 != self.work / 4096 && self.interrupt.as_ref().is_some_and(|interrupt| interrupt()) {
-            return Err(Broken::Exceeded(Resource::Interrupted, 0, rule));
+        if before / 4096 != self.work / 4096 && self.limits.stop.is_raised() {
+            return Err(Broken::Exceeded(Resource::Stopped, 0, rule));
         }
         Ok(())
     }
@@ -640,7 +634,6 @@ impl Database {
             fresh: &mut fresh,
             fresh_limit,
             limits: &self.limits,
-            interrupt: self.interrupt.as_deref(),
             n_facts: self.n_facts,
             work: &mut self.work,
             frame: Frame::default(),

@@ -84,7 +84,7 @@ mod tests {
         let text = std::fs::read(format!("{}/../../games/breakthrough/rules.kif", env!("CARGO_MANIFEST_DIR")));
         let program = gdl::read("breakthrough", &text.expect("the library has the game")).program;
         let ground = gdl::ground::ground(&program, &gdl::ground::Budget::default()).expect("it can be grounded");
-        let network = crate::network::build(ground).expect("it has a network");
+        let network = crate::network::build(ground, &gdl::Stop::never()).expect("it has a network");
         Lanes::new(Compiled::new(std::sync::Arc::new(network)))
     }
 

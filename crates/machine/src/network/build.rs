@@ -3,52 +3,67 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use gdl::Stop;
 use gdl::ground::{GroundProgram, Signal};
 use rustc_hash::FxHashMap;
 
 use super::knowledge::{FluentLiteral, Knowledge};
 use super::{Block, Gate, Network, Wire};
 
-/// Why a ground program makes no useful network: so many atoms depend on themselves that evaluating them until nothing
-/// changes would be slower than the rules.
+/// Why a ground program makes no useful network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooCyclic {
-    /// The atoms that depend on themselves.
-    pub n_atoms: usize,
-    /// How many there may be.
-    pub limit: usize,
+#[non_exhaustive]
+pub enum BuildError {
+    /// So many atoms depend on themselves that evaluating them until nothing changes would be slower than the rules.
+    TooCyclic {
+        /// The atoms that depend on themselves.
+        n_atoms: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The caller's [`Stop`] was raised.
+    Stopped,
 }
 
-impl std::fmt::Display for TooCyclic {
+impl std::fmt::Display for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} atoms depend on themselves, more than the budget of {}", self.n_atoms, self.limit)
+        match self {
+            BuildError::TooCyclic { n_atoms, limit } => {
+                write!(f, "{n_atoms} atoms depend on themselves, more than the budget of {limit}")
+            }
+            BuildError::Stopped => write!(f, "stopped before it was done"),
+        }
     }
 }
 
-/// Builds the network of a ground program and simplifies it.
-pub fn build(ground: GroundProgram) -> Result<Network, TooCyclic> {
+/// Builds the network of a ground program and simplifies it, unless it is stopped before.
+pub fn build(ground: GroundProgram, stop: &Stop) -> Result<Network, BuildError> {
     let components = components(&ground);
     let n_atoms = components.iter().map(Vec::len).filter(|&len| len > 1).sum();
     if n_atoms > MAX_CYCLIC_ATOMS {
-        return Err(TooCyclic { n_atoms, limit: MAX_CYCLIC_ATOMS });
+        return Err(BuildError::TooCyclic { n_atoms, limit: MAX_CYCLIC_ATOMS });
     }
-    Ok(simplify(&ground, &components))
+    simplify(&ground, &components, stop).ok_or(BuildError::Stopped)
 }
 
 const MAX_CYCLIC_ATOMS: usize = 50_000;
 
-fn simplify(ground: &GroundProgram, components: &[Vec<u32>]) -> Network {
+/// `None` if it is stopped.
+fn simplify(ground: &GroundProgram, components: &[Vec<u32>], stop: &Stop) -> Option<Network> {
     let mut known = Knowledge::none(ground);
     // Step 1. Constants.
     let mut circuit = Circuit::new(ground, components, &known);
-    known.find_constants(ground, &circuit);
+    known.find_constants(ground, &circuit, stop)?;
     circuit = Circuit::new(ground, components, &known);
     if ground.literals.len() > LARGE {
-        return finish(ground, &circuit, &known);
+        return Some(finish(ground, &circuit, &known));
     }
     // Step 2. Equal fluents, such as the turns of two roles.
     if known.suppose_equalities(ground, finish(ground, &circuit, &known)) {
         loop {
+            if stop.is_raised() {
+                return None;
+            }
             circuit = Circuit::new(ground, components, &known);
             if known.keep_proved_equalities(ground, &circuit) {
                 break;
@@ -58,7 +73,7 @@ fn simplify(ground: &GroundProgram, components: &[Vec<u32>]) -> Network {
     // Step 3. What a legal move says about the state.
     known.find_guards(ground, &circuit);
     circuit = Circuit::new(ground, components, &known);
-    finish(ground, &circuit, &known)
+    Some(finish(ground, &circuit, &known))
 }
 
 /// The number of ground literals beyond which only constants are looked for: each further step takes seconds there.

@@ -4,6 +4,7 @@
 //! Everything here is proved by induction over the states of play, never merely observed: random play only proposes
 //! which fluents might be equal.
 
+use gdl::Stop;
 use gdl::ground::GroundProgram;
 use rustc_hash::FxHashMap;
 
@@ -47,14 +48,17 @@ impl Knowledge {
 
     /// Finds constant fluents and dead moves, given a circuit that was built with what is known already. Suppose that
     /// every fluent keeps its initial value; evaluate with that supposition, everything else unknown; drop the fluents
-    /// whose next value is then not certain to be the same; repeat. What is left is constant.
-    pub(super) fn find_constants(&mut self, ground: &GroundProgram, circuit: &Circuit) {
+    /// whose next value is then not certain to be the same; repeat. What is left is constant. `None` if it is stopped.
+    pub(super) fn find_constants(&mut self, ground: &GroundProgram, circuit: &Circuit, stop: &Stop) -> Option<()> {
         let mut constants: Vec<Option<bool>> = vec![Some(false); ground.fluents.len()];
         ground.initial.iter().for_each(|&fluent| constants[fluent as usize] = Some(true));
         let mut dead_moves = vec![true; ground.moves.len()];
         // What is known becomes unknown from round to round, never the other way, so what is unknown is not looked at again.
         let mut values: Vec<Option<bool>> = vec![Some(false); circuit.gates.len()];
         loop {
+            if stop.is_raised() {
+                return None;
+            }
             evaluate(circuit, &constants, &dead_moves, &mut values);
             let value = |wire: Wire| values[wire.gate() as usize].map(|value| value != wire.is_inverted());
             let mut changed = false;
@@ -74,7 +78,7 @@ impl Knowledge {
             }
             if !changed {
                 (self.constants, self.dead_moves) = (constants, dead_moves);
-                return;
+                return Some(());
             }
         }
     }

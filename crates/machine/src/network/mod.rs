@@ -11,7 +11,7 @@
 mod build;
 mod knowledge;
 
-pub use build::{TooCyclic, build};
+pub use build::{BuildError, build};
 
 use gdl::TermId;
 use gdl::datalog::Terms;

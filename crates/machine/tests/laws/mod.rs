@@ -31,9 +31,10 @@ pub(crate) fn game(text: &str, choices: &[u8]) -> bool {
     {
         assert_eq!(found, expected, "on demand, in\n{text}");
     }
-    let budget = gdl::ground::Budget { rules: 2000, facts: 20_000, literals: 50_000, work: 200_000 };
+    let budget =
+        gdl::ground::Budget { rules: 2000, facts: 20_000, literals: 50_000, work: 200_000, stop: gdl::Stop::never() };
     if let Ok(ground) = gdl::ground::ground(&program, &budget)
-        && let Ok(network) = machine::network::build(ground)
+        && let Ok(network) = machine::network::build(ground, &gdl::Stop::never())
     {
         let network = Arc::new(network);
         let found = play(Scalar::new(scalar::Compiled::new(network.clone())), choices);

@@ -20,7 +20,7 @@ const METHODS: [Method; 2] = [Method::DepthFirst, Method::ProofNumber];
 /// A solver of a library game, with its symmetries.
 fn solver(game: &str, role: u32, method: Method) -> Solver {
     let ground = gdl::ground::ground(&program(game), &Default::default()).expect("it can be grounded");
-    let network = Arc::new(machine::network::build(ground.clone()).expect("it has a network"));
+    let network = Arc::new(machine::network::build(ground.clone(), &gdl::Stop::never()).expect("it has a network"));
     let compiled = Compiled::new(network.clone());
     let keys = Keys::symmetric(&ground, &network, &compiled, 1);
     Solver::new(Scalar::new(compiled), keys, RoleId(role), &Settings { method, bytes: 4 << 20 })

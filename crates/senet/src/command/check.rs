@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gdl::diagnostic::{Label, any_error};
 use gdl::program::Term;
-use gdl::{Diagnostic, Severity, Source, keyword};
+use gdl::{Diagnostic, Severity, Source, Stop, keyword};
+use machine::Limits;
 use machine::verify::{Ending, Settings, Verification};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -93,8 +94,9 @@ fn check(mut rules: Rules, arguments: &Check) -> Outcome {
     if !arguments.no_simulation && !any_error(&rules.diagnostics) {
         let mut rng = Pcg64Mcg::seed_from_u64(arguments.seed);
         let deadline = Instant::now() + Duration::from_secs_f64(arguments.time);
-        let interrupt = move || Instant::now() >= deadline;
-        let mut verification = machine::verify(&rules.program, &Settings::default(), &mut rng, interrupt);
+        let limits = Limits { stop: Stop::when(move || Instant::now() >= deadline), ..Limits::default() };
+        let settings = Settings { limits, ..Settings::default() };
+        let mut verification = machine::verify(&rules.program, &settings, &mut rng);
         rules.diagnostics.append(&mut verification.diagnostics);
         simulation = Some(verification);
     }
@@ -134,7 +136,7 @@ impl Outcome {
         if let Some(simulation) = &self.simulation {
             let (states, matches) = (simulation.n_states, u64::from(simulation.n_matches));
             parts.push(match simulation.ending {
-                Ending::Interrupted if states == 0 => format!("no state was complete after {} s", arguments.time),
+                Ending::Stopped if states == 0 => format!("no state was complete after {} s", arguments.time),
                 _ => format!("{} in {}", counted(states, "state"), counted_irregular(matches, "match", "matches")),
             });
         }
@@ -154,7 +156,7 @@ impl Outcome {
                 "states": simulation.n_states,
                 "ending": match simulation.ending {
                     Ending::Complete => "complete",
-                    Ending::Interrupted => "time",
+                    Ending::Stopped => "time",
                     Ending::Failed => "failed",
                 },
             })

@@ -82,7 +82,7 @@ fn example(code: Code) -> (Source, Vec<Diagnostic>) {
     let gdl::Reading { source, program, mut diagnostics, .. } = gdl::read("example.kif", &bytes);
     if !any_error(&diagnostics) {
         let settings = Settings { n_matches: 200, ..Settings::default() };
-        let played = machine::verify(&Arc::new(program), &settings, &mut Pcg64Mcg::seed_from_u64(1), || false);
+        let played = machine::verify(&Arc::new(program), &settings, &mut Pcg64Mcg::seed_from_u64(1));
         diagnostics.extend(played.diagnostics);
     }
     (source, diagnostics)

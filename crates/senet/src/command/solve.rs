@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
     let name = rules.source.name();
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| anyhow!("`{name}` can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground.clone())
+    let network = machine::network::build(ground.clone(), &gdl::Stop::never())
         .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
     let network = Arc::new(network);
     let compiled = Compiled::new(network.clone());

@@ -87,7 +87,7 @@ impl Kit {
         let make = || {
             let ground = gdl::ground::ground(&self.rules.reading.program, &gdl::ground::Budget::default());
             let ground = ground.map_err(|why| format!("`{}` can't be grounded: {why}", self.name))?;
-            let network = machine::network::build(ground);
+            let network = machine::network::build(ground, &gdl::Stop::never());
             let network = network.map_err(|why| format!("`{}` makes no useful network: {why}", self.name))?;
             Ok(Plain::new(Arc::new(network)))
         };

@@ -117,7 +117,7 @@ pub(crate) fn plain_player(
 fn ground(program: &Program, role: usize, threads: usize, seed: u64, door: &Door) -> Result<(), String> {
     let ground = gdl::ground::ground(program, &gdl::ground::Budget::default());
     let ground = ground.map_err(|failure| format!("the rules can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground);
+    let network = machine::network::build(ground, &gdl::Stop::never());
     let network = Arc::new(network.map_err(|failure| format!("the rules make no useful network: {failure}"))?);
     let (scalar, lanes) = (scalar::Compiled::new(network.clone()), lanes::Compiled::new(network.clone()));
     let roles = roles(program);

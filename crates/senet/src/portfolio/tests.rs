@@ -374,7 +374,8 @@ impl Player for Held {
 /// A searcher for the first role of Tic-Tac-Toe that wants to mark a corner.
 fn held(pondered: &Arc<AtomicBool>) -> Searcher {
     let ground = gdl::ground::ground(&game("tic-tac-toe").program(), &gdl::ground::Budget::default());
-    let network = Arc::new(machine::network::build(ground.expect("it is small")).expect("it is small"));
+    let network =
+        Arc::new(machine::network::build(ground.expect("it is small"), &gdl::Stop::never()).expect("it is small"));
     let named = |&chosen: &u32| plain(&network.name(network.moves[chosen as usize])) == "(mark 3 3)";
     let chosen = network.moves_of[0].clone().find(named).expect("there is a corner");
     let words = Words::new(network.clone(), &["xplayer", "oplayer"].map(str::to_owned)).expect("these are the roles");

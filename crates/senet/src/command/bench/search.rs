@@ -92,7 +92,7 @@ pub(super) fn measure(
     let name = rules.source.name();
     let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
         .map_err(|failure| anyhow!("`{name}` can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground.clone())
+    let network = machine::network::build(ground.clone(), &gdl::Stop::never())
         .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
     let bench = Bench::new(&ground, Arc::new(network), seed);
     for search in SEARCHES {
