@@ -4,6 +4,7 @@ mod command;
 mod contest;
 mod contestants;
 mod evidence;
+mod guard;
 mod kin;
 mod library;
 mod measure;
@@ -23,8 +24,16 @@ use clap::Parser;
     max_term_width = 100
 )]
 struct Arguments {
+    /// The memory that it may take, in GiB; work that needs more is ended with a reason
+    #[arg(long, global = true, value_name = "GIB", default_value_t = 4.0, value_parser = gibibytes)]
+    memory: f64,
     #[command(subcommand)]
     command: command::Command,
+}
+
+fn gibibytes(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|&number: &f64| number.is_finite() && number >= 0.05);
+    number.ok_or_else(|| format!("`{text}` is no size; write GiB, such as 4, and at least 0.05"))
 }
 
 /// The cores of the machine.
@@ -34,6 +43,7 @@ fn n_cores() -> usize {
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
+    guard::begin((arguments.memory * f64::from(1u32 << 30)) as u64);
     match command::run(arguments.command) {
         Ok(code) => code,
         Err(error) => {
@@ -44,6 +54,9 @@ fn main() -> std::process::ExitCode {
                 return std::process::ExitCode::SUCCESS;
             }
             eprintln!("error: {error:#}");
+            if let Some(reason) = guard::reason() {
+                eprintln!("note: the work was ended before it was done: {reason}");
+            }
             std::process::ExitCode::from(if error.is::<rules::Rejected>() { 1 } else { 2 })
         }
     }

@@ -12,6 +12,7 @@ use gdl::program::RuleId;
 use gdl::{Code, Diagnostic, Program, Severity, Source};
 use machine::{Limits, Reference, Setup};
 
+use crate::guard;
 use crate::library::{self, Game};
 
 /// A rule text with all that reading it told us.
@@ -143,9 +144,9 @@ pub(crate) fn network(rules: &Rules) -> Result<Arc<machine::network::Network>, S
     if gdl::diagnostic::any_error(&rules.diagnostics) {
         return Err(format!("`{}` has errors", rules.source.name()));
     }
-    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+    let ground = gdl::ground::ground(&rules.program, &guard::ground_budget())
         .map_err(|failure| format!("`{}` can't be grounded: {failure}", rules.source.name()))?;
-    let network = machine::network::build(ground, &gdl::Stop::never())
+    let network = machine::network::build(ground, &guard::stop())
         .map_err(|failure| format!("`{}` makes no useful network: {failure}", rules.source.name()))?;
     Ok(Arc::new(network))
 }

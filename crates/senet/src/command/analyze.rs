@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
 use insight::analysis::{Analysis, BoardReport, Dependence, Estimate, Settings, analyze};
 use insight::structure::Evidence;
 
+use super::learn::read_duration;
+use crate::guard;
 use crate::memory;
 use crate::rules::{self, Rules};
 
@@ -36,6 +39,9 @@ pub(crate) struct Analyze {
     /// Lists every relation with its domains, and what excludes what
     #[arg(long)]
     relations: bool,
+    /// How long it may take, such as 90s, 5m or 2h; then it says how far it came
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = read_duration)]
+    time: Duration,
     /// Prints JSON
     #[arg(long)]
     json: bool,
@@ -48,9 +54,12 @@ pub(crate) struct Analyze {
 }
 
 pub(crate) fn run(arguments: Analyze) -> anyhow::Result<ExitCode> {
+    let _time = guard::within(arguments.time);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
-    let settings = Settings { seed: arguments.seed, ..Settings::default() };
+    let default = Settings::default();
+    let limits = machine::Limits { stop: guard::stop(), ..default.limits };
+    let settings = Settings { seed: arguments.seed, ground: guard::ground_budget(), limits, ..Settings::default() };
     let analysis =
         analyze(&rules.program, &settings).map_err(|reason| anyhow!("`{}`: {reason}", rules.source.name()))?;
     if !arguments.no_remember {

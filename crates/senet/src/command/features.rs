@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -22,7 +22,9 @@ use gdl::symbol::Symbols;
 use insight::canonical::{self, canonical};
 use serde::Serialize;
 
+use super::learn::read_duration;
 use crate::evidence::{self, Bar, Played, remember};
+use crate::guard;
 use crate::picture::page::{Entry, Page};
 use crate::picture::sheet::Sheet;
 use crate::picture::{graph, shorten};
@@ -67,6 +69,9 @@ pub(crate) struct Features {
     /// The threads that work; they change nothing in the result [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// How long it may take, such as 90s, 5m or 2h; then it says how far it came
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = read_duration)]
+    time: Duration,
     /// Prints each chosen feature as logic and in English with its evidence; or one of them by its number; or a feature of your own, with its value in the first position and its correlation
     #[arg(long, value_name = "FEATURE|NUMBER", num_args = 0..=1)]
     explain: Option<Option<String>>,
@@ -108,6 +113,7 @@ impl From<ModeName> for Mode {
 
 pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
     let picture = arguments.graph.as_deref().map(picture_kind).transpose()?;
+    let _time = guard::within(arguments.time);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let start = Instant::now();

@@ -139,6 +139,7 @@ enum Method {
 }
 
 /// Reads a time such as `90s`, `5m` or `2h`; a number alone means seconds.
+/// A time such as 90s, 5m or 2h.
 pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no time; write 90s, 5m or 2h");
     let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Args;
-use machine::Limits;
 
+use crate::guard;
 use crate::rules;
 
 /// Counts the joint-move paths of each length from the initial state
@@ -29,7 +29,7 @@ pub(crate) struct Perft {
 
 pub(crate) fn run(arguments: Perft) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
-    let mut machine = rules::reference(&rules, Limits::default())?;
+    let mut machine = rules::reference(&rules, guard::limits())?;
     let counts = machine::perft(&mut machine, arguments.depth).map_err(|e| anyhow!(rules::over_budget(&rules, &e)))?;
     let mut out = std::io::stdout().lock();
     if arguments.json {

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use arena::store::{Entry, Remembered};
 use arena::{Met, Near, Recognition, Related, meet, recognize, remember};
@@ -11,6 +12,8 @@ use gdl::Program;
 use insight::mapping::{Kind, Mapping};
 use serde_json::{Value, json};
 
+use super::learn::read_duration;
+use crate::guard;
 use crate::memory;
 use crate::rules::{self, Rules};
 
@@ -38,6 +41,9 @@ pub(crate) struct Recognize {
     /// The memory, instead of the usual file
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    /// How long it may take, such as 90s, 5m or 2h; then it says how far it came
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = read_duration)]
+    time: Duration,
     /// Prints one JSON object
     #[arg(long)]
     json: bool,
@@ -56,6 +62,7 @@ const MAX_ROWS: usize = 40;
 const MAX_GAMES: usize = 1;
 
 pub(crate) fn run(arguments: Recognize) -> anyhow::Result<ExitCode> {
+    let _time = guard::within(arguments.time);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let mut store = memory::open(arguments.store)?;

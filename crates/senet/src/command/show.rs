@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
-use machine::{Limits, Machine};
+use machine::Machine;
 
+use crate::guard;
 use crate::rules::{self, Rules};
 
 /// Prints the rules of a game
@@ -61,7 +62,7 @@ fn board(rules: &Rules) -> anyhow::Result<String> {
         bail!("`{}` is no library game, so nothing is known of its boards", rules.source.name());
     };
     let view = game.view()?;
-    let mut machine = rules::reference(rules, Limits::default())?;
+    let mut machine = rules::reference(rules, guard::limits())?;
     let state = machine.initial().map_err(|exceeded| anyhow!(rules::over_budget(rules, &exceeded)))?;
     let drawn = view.draw(&machine.fluents(&state));
     Ok(if drawn.is_empty() { format!("{} has no board.\n", view.title) } else { drawn })

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -14,6 +14,8 @@ use machine::scalar::{Compiled, Scalar};
 use search::proof::{self, Keys, Solver};
 use search::{Limit, Player, Solo, solo};
 
+use super::learn::read_duration;
+use crate::guard;
 use crate::rules;
 
 /// Solves a game from its start: what its roles can be sure of, and a line of best play
@@ -36,6 +38,9 @@ pub(crate) struct Solve {
     /// How games with several roles are solved
     #[arg(long, value_enum, default_value_t = By::DepthFirst)]
     by: By,
+    /// How long it may take, such as 90s, 5m or 2h; then it says how far it came
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = read_duration)]
+    time: Duration,
     /// The size of the table of states, in MiB
     #[arg(long, default_value_t = 256)]
     table: usize,
@@ -64,17 +69,19 @@ struct Found {
 }
 
 pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
+    let _time = guard::within(arguments.time);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let name = rules.source.name();
-    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+    let ground = gdl::ground::ground(&rules.program, &guard::ground_budget())
         .map_err(|failure| anyhow!("`{name}` can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground.clone(), &gdl::Stop::never())
+    let network = machine::network::build(ground.clone(), &guard::stop())
         .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
     let network = Arc::new(network);
     let compiled = Compiled::new(network.clone());
     let state = compiled.initial().to_vec();
-    let limit = Limit::nodes(arguments.nodes);
+    let stop = guard::stop();
+    let limit = Limit { nodes: arguments.nodes, stop: &|| stop.is_raised() };
     let begin = Instant::now();
     let found = match network.roles.len() {
         0 => bail!("`{name}` has no roles"),

@@ -7,11 +7,12 @@ use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 use machine::lanes::{self, Lanes};
 use machine::scalar::{self, Scalar};
-use machine::{Limits, Machine, RoleId, StopReason};
+use machine::{Machine, RoleId, StopReason};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+use crate::guard;
 use crate::rules;
 
 /// Plays a match and prints every step as a line of JSON: state, legal moves, goals and the joint move
@@ -97,7 +98,7 @@ struct End<'a> {
 
 pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
-    let mut reference = rules::reference(&rules, Limits::default())?;
+    let mut reference = rules::reference(&rules, guard::limits())?;
     let outcome = match arguments.engine {
         Engine::Reference => trace(&mut reference, &rules, &arguments),
         Engine::Scalar | Engine::Lanes => match rules::network(&rules) {

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Args;
-use machine::{Limits, Machine, Reference, RoleId, StopReason};
+use machine::{Machine, Reference, RoleId, StopReason};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+use crate::guard;
 use crate::rules::{self, Rules};
 use crate::view::View;
 
@@ -35,7 +36,7 @@ pub(crate) struct Watch {
 pub(crate) fn run(arguments: Watch) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     let view = rules.game.map(|game| game.view()).transpose()?;
-    let mut machine = rules::reference(&rules, Limits::default())?;
+    let mut machine = rules::reference(&rules, guard::limits())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let title = view.as_ref().map_or_else(|| rules.game_name(), |view| view.title.clone());
     writeln!(out, "{title}, a random match with seed {}\n", arguments.seed)?;

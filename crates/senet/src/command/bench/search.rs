@@ -25,6 +25,7 @@ use search::{
 };
 use serde::Serialize;
 
+use crate::guard;
 use crate::rules::{self, Rules};
 
 /// The searches, as they are called in tables.
@@ -90,9 +91,9 @@ pub(super) fn measure(
 ) -> anyhow::Result<()> {
     rules::accept(rules)?;
     let name = rules.source.name();
-    let ground = gdl::ground::ground(&rules.program, &gdl::ground::Budget::default())
+    let ground = gdl::ground::ground(&rules.program, &guard::ground_budget())
         .map_err(|failure| anyhow!("`{name}` can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground.clone(), &gdl::Stop::never())
+    let network = machine::network::build(ground.clone(), &guard::stop())
         .map_err(|failure| anyhow!("`{name}` makes no useful network: {failure}"))?;
     let bench = Bench::new(&ground, Arc::new(network), seed);
     for search in SEARCHES {
