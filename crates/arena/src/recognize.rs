@@ -10,7 +10,7 @@ use insight::mapping::Mapping;
 use insight::similar::{self, Form, Similarity, Sketch};
 use insight::variant::{self, Subject, Variant};
 
-use crate::store::{Entry, Game, Index, Remembered, Store, StoreError};
+use crate::store::{Entry, Game, Index, Remembered, Store, StoreError, hash};
 
 /// The version of fingerprints, keys and sketches. It must change when the code that makes them gives other numbers; stored
 /// games then get new ones.
@@ -178,7 +178,7 @@ pub fn seed<'a>(
     met_at: i64,
 ) -> Result<usize, StoreError> {
     let edition = edition(library.clone());
-    if store.note("library")?.as_deref() == Some(&edition) {
+    if store.is_read_only() || store.note("library")?.as_deref() == Some(&edition) {
         return Ok(0);
     }
     let game = |(name, rules): (&str, &str)| meet(parse(name, rules)).to_game(name, rules, met_at);
@@ -188,21 +188,28 @@ pub fn seed<'a>(
     Ok(n_new)
 }
 
-/// What tells one library from another: a hash (FNV-1a, 64 bits) of all names and texts.
+/// What tells one library from another: a hash of all names and texts.
 fn edition<'a>(library: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let bytes = library.flat_map(|(name, rules)| [name, "\n", rules, "\n"]).flat_map(str::bytes);
-    let hash = bytes
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    format!("{VERSION} {hash:016x}")
+    let bytes: Vec<u8> = library.flat_map(|(name, rules)| [name, "\n", rules, "\n"]).flat_map(str::bytes).collect();
+    format!("{VERSION} {:016x}", hash(&bytes))
 }
 
-/// Gives games that an older version has stored new fingerprints and keys. Says how many.
+/// Gives games that an earlier version has stored new fingerprints and keys, after a copy of the memory was kept. Says how many.
+/// Those of a later version are left as they are.
 pub fn refresh(store: &mut Store) -> Result<usize, StoreError> {
-    let outdated = store.outdated(VERSION)?;
+    refresh_to(store, VERSION, &|game| meet(read(game)).to_game(&game.name, &game.rules, game.met_at))
+}
+
+/// The same, for any version and any way to new fingerprints.
+fn refresh_to(store: &mut Store, version: u32, renewed: &dyn Fn(&Game) -> Game) -> Result<usize, StoreError> {
+    let outdated = store.outdated(version)?;
+    if outdated.is_empty() || store.is_read_only() {
+        return Ok(0);
+    }
+    store.keep_copy(&format!("recognition-{version}"))?;
     for &fingerprint in &outdated {
         if let Some(game) = store.find(fingerprint)? {
-            let renewed = meet(read(&game)).to_game(&game.name, &game.rules, game.met_at);
-            store.replace(fingerprint, &renewed)?;
+            store.replace(fingerprint, &renewed(&game))?;
         }
     }
     Ok(outdated.len())
@@ -226,3 +233,6 @@ fn parse(name: &str, rules: &str) -> Program {
     let (tree, _) = gdl::parse(&Source::new(name, rules));
     gdl::resolve(&tree).0
 }
+
+#[cfg(test)]
+mod tests;

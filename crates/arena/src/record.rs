@@ -5,12 +5,13 @@
 //! is empty, `TO` (no answer in time), `CE` (no connection, or nothing came through) or `IL` with the illegal move. Times
 //! are milliseconds since 1970.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::store::write_whole;
 
 /// A match, as far as it has been played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,11 +100,7 @@ impl Record {
         let letter = |letter: char| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '_' };
         let name: String = self.match_id.chars().map(letter).collect();
         let path = folder.join(format!("{name}.json"));
-        let unfinished = folder.join(format!("{name}.json.part"));
-        let mut file = File::create(&unfinished)?;
-        file.write_all(self.json().as_bytes())?;
-        file.sync_data()?;
-        std::fs::rename(&unfinished, &path)?;
+        write_whole(&path, self.json().as_bytes())?;
         Ok(path)
     }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use arena::Store;
-use arena::store::{Key, ModelEntry};
+use arena::store::{Key, ModelEntry, write_whole};
+use arena::{Store, StoreError};
 use features::construct::{self, construct};
 use features::feature::{self, Feature};
 use features::game::Game;
@@ -15,8 +15,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use learn::course::Stored;
 use learn::model::Model;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::memory;
+use crate::ranking;
 use crate::rules::Rules;
 
 /// A line that says how far the work is, on a terminal.
@@ -90,9 +92,10 @@ pub(crate) fn positions(
     let key = Key {
         game: of,
         seed: settings.seed,
-        settings: hash(format!("{} {} {settings:?}", positions::VERSION, positions::PLAY_VERSION)),
+        settings: hash(format!("positions {} {}", positions::VERSION, play_key(settings))),
     };
-    if let Some(bytes) = memory.as_ref().map(|memory| memory.positions(key)).transpose()?.flatten() {
+    let kept = memory.as_ref().map_or(Ok(None), |memory| memory.positions(key));
+    if let Some(bytes) = undamaged(kept, bar, "positions are played again")? {
         match usable(&bytes) {
             Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),
             Err(reason) => {
@@ -115,7 +118,7 @@ pub(crate) fn positions(
     };
     let positions = collected.positions;
     if let Some(file) = file {
-        std::fs::write(file, positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
+        write_whole(file, &positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
     }
     if let Some(memory) = memory {
         memory.keep_positions(key, positions.len() as u64, &positions.to_bytes(), memory::now())?;
@@ -160,11 +163,11 @@ pub(crate) fn features_while(
     seconds: &dyn Fn() -> f64,
     go_on: &dyn Fn() -> bool,
 ) -> anyhow::Result<(Vec<Feature>, f64)> {
-    let alike = construct::Settings { threads: 1, ..settings.clone() };
+    let alike = construct_key(settings);
     let key = Key {
         game: of,
         seed: settings.seed,
-        settings: hash(format!("{FEATURES_VERSION} {} {play:?} {alike:?}", positions::PLAY_VERSION)),
+        settings: hash(format!("features {FEATURES_VERSION} {} {alike}", play_key(play))),
     };
     let symbols = game.program.symbols.unspelled();
     let usable = |bytes: &[u8]| -> Result<(Vec<Feature>, f64), String> {
@@ -172,7 +175,7 @@ pub(crate) fn features_while(
         let read = kept.features.iter().map(|text| feature::read(text, &symbols));
         Ok((read.collect::<Result<_, _>>()?, kept.seconds))
     };
-    if let Some(bytes) = memory.features(key)? {
+    if let Some(bytes) = undamaged(memory.features(key), bar, "features are made again")? {
         match usable(&bytes) {
             Ok(kept) => return Ok(kept),
             Err(reason) => {
@@ -207,38 +210,105 @@ pub(crate) struct Known {
     pub(crate) model: Arc<Model>,
 }
 
-/// The newest model of a game with this fingerprint that can be used.
-pub(crate) fn newest_model(memory: &Store, of: u128, game: &Arc<Game>) -> anyhow::Result<Option<Known>> {
-    newest(memory, of, game, &|_| true)
-}
-
-/// The newest of them that a course has come to: models that were learned in other ways look at something else.
-pub(crate) fn newest_model_of_a_course(memory: &Store, of: u128, game: &Arc<Game>) -> anyhow::Result<Option<Known>> {
-    newest(memory, of, game, &|entry| {
-        let about: serde_json::Value = serde_json::from_str(&entry.about).unwrap_or_default();
-        about["method"].is_null()
-    })
-}
-
-fn newest(
+/// The model of a game with this fingerprint that plays: the best that can be used (see [`ranking`]). `warn` hears why better ones can't;
+/// if there are some and none can be used, that is an error.
+pub(crate) fn best_model(
     memory: &Store,
     of: u128,
     game: &Arc<Game>,
+    warn: &dyn Fn(&str),
+) -> anyhow::Result<Option<Known>> {
+    best(memory, of, game, warn, &|_| true)
+}
+
+/// The best of them that a course has come to: models that were learned in other ways look at something else.
+pub(crate) fn best_model_of_a_course(
+    memory: &Store,
+    of: u128,
+    game: &Arc<Game>,
+    warn: &dyn Fn(&str),
+) -> anyhow::Result<Option<Known>> {
+    best(memory, of, game, warn, &|entry| ranking::about(entry)["method"].is_null())
+}
+
+/// Says a warning on standard error.
+pub(crate) fn warn(text: &str) {
+    eprintln!("warning: {text}");
+}
+
+fn best(
+    memory: &Store,
+    of: u128,
+    game: &Arc<Game>,
+    warn: &dyn Fn(&str),
     wanted: &dyn Fn(&ModelEntry) -> bool,
 ) -> anyhow::Result<Option<Known>> {
-    for entry in memory.models()?.into_iter().rev().filter(|entry| entry.game == of && wanted(entry)) {
-        if let Some(bytes) = memory.model(&entry)?
-            && let Ok(stored) = Stored::from_bytes(&bytes)
-            && let Ok(model) = stored.load(game.clone())
-        {
-            return Ok(Some(Known { entry, stored, model }));
+    let all = memory.models()?;
+    let mut problem = None;
+    for entry in ranking::best_first(&all, of).into_iter().filter(|entry| wanted(entry)) {
+        match load(memory, entry, game) {
+            Ok(known) => {
+                problem.iter().for_each(|why: &anyhow::Error| warn(&format!("{why:#}; model {} plays", entry.id)));
+                return Ok(Some(known));
+            }
+            Err(why) => _ = problem.get_or_insert(why),
         }
+    }
+    if let Some(why) = problem {
+        return Err(why);
+    }
+    if let Some(entry) = all.iter().rfind(|entry| entry.game == of && entry.is_outdated && wanted(entry)) {
+        warn(&format!("model {} was made by another version of the program and can't be used by this one", entry.id));
     }
     Ok(None)
 }
 
-/// A number for everything that something kept depends on: the 64-bit FNV-1a hash of some bytes.
+/// A model from the memory.
+pub(crate) fn load(memory: &Store, entry: &ModelEntry, game: &Arc<Game>) -> anyhow::Result<Known> {
+    let told = || format!("model {} of `{}` can't be used", entry.id, entry.game_name);
+    let bytes = memory.model(entry).with_context(told)?;
+    let bytes = bytes.ok_or_else(|| anyhow!("its file is gone")).with_context(told)?;
+    let stored = Stored::from_bytes(&bytes).with_context(told)?;
+    let model = stored.load(game.clone()).with_context(told)?;
+    Ok(Known { entry: entry.clone(), stored, model })
+}
+
+/// All that positions depend on but the game, for keys: what is not named here must not change them.
+fn play_key(settings: &positions::Settings) -> Value {
+    json!({
+        "version": positions::PLAY_VERSION, "seed": settings.seed, "levels": settings.levels,
+        "positions": settings.positions, "matches": settings.matches, "plies": settings.plies, "gates": settings.gates,
+        "bytes": settings.bytes, "candidates": settings.candidates, "finalists": settings.finalists,
+    })
+}
+
+/// The same of how features are chosen by positions. Threads change nothing.
+fn construct_key(settings: &construct::Settings) -> Value {
+    let select = &settings.select;
+    json!({
+        "mode": settings.mode, "seed": settings.seed, "candidates": settings.candidates,
+        "thesis_expanded": settings.thesis_expanded, "positions": settings.positions,
+        "configurations": settings.configurations,
+        "select": { "max_features": select.max_features, "min_gain": select.min_gain, "price": select.price },
+    })
+}
+
+/// A number for everything that something kept depends on.
 pub(crate) fn hash(bytes: impl AsRef<[u8]>) -> u64 {
-    let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, step)
+    arena::store::hash(bytes.as_ref())
+}
+
+/// What is kept under a key; `None` if it is damaged, and the warning says what is done instead.
+pub(crate) fn undamaged<T>(
+    found: Result<Option<T>, StoreError>,
+    bar: &Bar,
+    instead: &str,
+) -> anyhow::Result<Option<T>> {
+    match found {
+        Err(damaged @ StoreError::DamagedFile(_)) => {
+            bar.above(&format!("warning: {damaged}; {instead}"));
+            Ok(None)
+        }
+        found => Ok(found?),
+    }
 }

@@ -85,7 +85,9 @@ pub(crate) fn take_over(
         let program = &known.program;
         let Ok(source) = Game::new(canonical(program, canonical::BUDGET).respelled(program), 1) else { continue };
         let source = Arc::new(source);
-        let Some(known) = evidence::newest_model_of_a_course(memory, known.of.fingerprint, &source)? else { continue };
+        // A variant that can't be used is passed over.
+        let known = evidence::best_model_of_a_course(memory, known.of.fingerprint, &source, &|_| {});
+        let Some(known) = known.ok().flatten() else { continue };
         let Some(variant) = transfer::relate(&source, game) else { continue };
         let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
         let Ok(came) = transfer::transfer(&known.model, &variant, game, &sight.features, patterns, &sight.game_stages)

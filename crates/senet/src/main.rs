@@ -11,6 +11,7 @@ mod measure;
 mod memory;
 mod picture;
 mod portfolio;
+mod ranking;
 mod rules;
 mod view;
 

@@ -8,7 +8,8 @@ use arena::Store;
 
 use crate::library;
 
-/// Opens the memory: the file that was named, or the usual one. The library's games are in it from the start.
+/// Opens the memory: the file that was named, or the usual one. The library's games are in it from the start. What its user should
+/// know, such as that files are missing, is said on standard error.
 pub(crate) fn open(file: Option<PathBuf>) -> anyhow::Result<Store> {
     let path = match file {
         Some(path) => path,
@@ -20,6 +21,7 @@ pub(crate) fn open(file: Option<PathBuf>) -> anyhow::Result<Store> {
     }
     arena::refresh(&mut store)?;
     arena::seed(&mut store, library::GAMES.iter().map(|game| (game.name, game.rules)), now())?;
+    store.notices().iter().for_each(|notice| eprintln!("note: {notice}"));
     Ok(store)
 }
 

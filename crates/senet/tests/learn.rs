@@ -122,13 +122,14 @@ fn a_kill_before_the_first_generation_costs_little() {
         kill_when_kept(&memory, kind, 1);
     }
     assert_eq!(memory.learn("tic-tac-toe", &["--resume", "--generations", "1"]), whole);
-    // Kept features are those that are used.
+    // A file that is not what was written is made again, and said to be.
     let [file] = &files(&memory, "features")[..] else { panic!("there is one set of features") };
-    let mut kept: Value = serde_json::from_slice(&std::fs::read(file).expect("read")).expect("JSON");
-    kept["features"].as_array_mut().expect("a list").truncate(3);
-    std::fs::write(file, kept.to_string()).expect("written");
-    assert_eq!(memory.learn("tic-tac-toe", &["--generations", "0"])["features"], 3);
-    std::fs::write(file, "{").expect("written");
+    let kept = std::fs::read_to_string(file).expect("read");
+    std::fs::write(file, kept.replacen('1', "2", 1)).expect("written");
+    let output = memory.command(&["learn", "tic-tac-toe", "--no-measure", "--fresh", "--generations", "0"]).output();
+    let said = String::from_utf8_lossy(&output.expect("the program starts").stderr).into_owned();
+    assert!(said.contains("is damaged") && said.contains("features are made again"), "{said}");
+    assert_eq!(files(&memory, "features").len(), 1);
     assert_eq!(memory.learn("tic-tac-toe", &["--generations", "0"])["features"], whole["features"]);
 }
 

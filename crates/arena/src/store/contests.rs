@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Store, StoreError, bytes, number};
+use super::{Store, StoreError, bytes, check, number};
 
 /// A contest in the memory: some matches that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct ContestEntry {
     pub begun_at: i64,
     /// How many of its matches have been played.
     pub n_matches: u64,
+    /// How often the same was begun anew, this time included; 0 for one that an earlier version has played.
+    pub run: u32,
 }
 
 /// A match that was played.
@@ -43,46 +45,67 @@ pub struct PlayedSeat {
     pub goal: Option<i64>,
     /// How many moves were late, not legal or missing, and made by chance instead.
     pub faults: u32,
+    /// Whether the player never gave an answer, so that nothing was played.
+    pub failed: bool,
+}
+
+impl PlayedMatch {
+    /// Whether somebody never gave an answer. Such a match says nothing about anybody.
+    pub fn is_failure(&self) -> bool {
+        self.seats.iter().any(|seat| seat.failed)
+    }
 }
 
 impl Store {
-    /// The number of the contest with this key, which is begun if there is none. Equal keys mean equal matches.
-    pub fn contest(&mut self, key: &str, about: &str, begun_at: i64) -> Result<i64, StoreError> {
+    /// The number of the contest with this key: the last one that was begun, or a new one if there is none or `fresh` asks for one.
+    /// Equal keys mean equal matches.
+    pub fn contest(&mut self, key: &str, about: &str, begun_at: i64, fresh: bool) -> Result<i64, StoreError> {
         let transaction = self.write()?;
-        let found =
-            transaction.query_row("SELECT id FROM contests WHERE key = ?1", [key], |row| row.get(0)).optional()?;
-        let id = match found {
-            Some(id) => id,
-            None => {
-                transaction.execute(
-                    "INSERT INTO contests (key, about, begun_at) VALUES (?1, ?2, ?3)",
-                    params![key, about, begun_at],
-                )?;
-                transaction.last_insert_rowid()
-            }
-        };
+        let newest = "SELECT id, run FROM contests WHERE base = ?1 ORDER BY run DESC LIMIT 1";
+        let newest = transaction.query_row(newest, [key], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (id, run): (i64, u32) = newest.unwrap_or_default();
+        if run > 0 && !fresh {
+            return Ok(id);
+        }
+        let run = run + 1;
+        transaction.execute(
+            "INSERT INTO contests (key, about, begun_at, base, run) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![format!("{key} run {run}"), about, begun_at, key, run],
+        )?;
+        let id = transaction.last_insert_rowid();
+        check::named("contests").seal(&transaction, &format!("WHERE id = {id}"))?;
         transaction.commit()?;
         Ok(id)
     }
 
-    /// Keeps a match of a contest, unless one with its name is there.
+    /// Keeps a match of a contest, unless one with its name is there that is no failure.
     pub fn keep_match(&mut self, contest: i64, played: &PlayedMatch) -> Result<(), StoreError> {
         let transaction = self.write()?;
         let PlayedMatch { name, game, game_name, moves, played_at, seats } = played;
+        transaction.execute("DELETE FROM claims WHERE contest = ?1 AND name = ?2", params![contest, name])?;
+        transaction.execute(
+            "DELETE FROM matches WHERE contest = ?1 AND name = ?2 AND
+                 EXISTS (SELECT 1 FROM seats WHERE match = matches.id AND failed <> 0)",
+            params![contest, name],
+        )?;
         let n_new = transaction.execute(
             "INSERT OR IGNORE INTO matches (contest, name, game, game_name, moves, played_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![contest, name, bytes(*game), game_name, moves, played_at],
         )?;
         if n_new > 0 {
             let id = transaction.last_insert_rowid();
-            for (seat, PlayedSeat { player, goal, faults }) in seats.iter().enumerate() {
-                transaction.execute("INSERT OR IGNORE INTO players (name) VALUES (?1)", [player])?;
+            for (seat, PlayedSeat { player, goal, faults, failed }) in seats.iter().enumerate() {
+                if transaction.execute("INSERT OR IGNORE INTO players (name) VALUES (?1)", [player])? > 0 {
+                    check::named("players").seal(&transaction, "WHERE sum IS NULL")?;
+                }
                 transaction.execute(
-                    "INSERT INTO seats (match, seat, player, goal, faults)
-                     VALUES (?1, ?2, (SELECT id FROM players WHERE name = ?3), ?4, ?5)",
-                    params![id, seat as i64, player, goal, faults],
+                    "INSERT INTO seats (match, seat, player, goal, faults, failed)
+                     VALUES (?1, ?2, (SELECT id FROM players WHERE name = ?3), ?4, ?5, ?6)",
+                    params![id, seat as i64, player, goal, faults, failed],
                 )?;
             }
+            check::named("matches").seal(&transaction, &format!("WHERE id = {id}"))?;
+            check::named("seats").seal(&transaction, &format!("WHERE match = {id}"))?;
         }
         transaction.commit()?;
         Ok(())
@@ -90,14 +113,22 @@ impl Store {
 
     /// The matches of a contest, or of all of them, in the order in which they were kept.
     pub fn matches(&self, contest: Option<i64>) -> Result<Vec<PlayedMatch>, StoreError> {
+        Ok(self.matches_after(contest, 0)?.into_iter().map(|(_, played)| played).collect())
+    }
+
+    /// Those that were kept after the one of this number, each with its own.
+    pub fn matches_after(&self, contest: Option<i64>, after: i64) -> Result<Vec<(i64, PlayedMatch)>, StoreError> {
+        if !self.is_checked.replace(true) {
+            check::later(&self.connection, &self.path)?;
+        }
         let mut statement = self.connection.prepare_cached(
             "SELECT matches.id, matches.name, matches.game, matches.game_name, matches.moves, matches.played_at,
-                    players.name, seats.goal, seats.faults
+                    players.name, seats.goal, seats.faults, seats.failed
              FROM matches JOIN seats ON seats.match = matches.id JOIN players ON players.id = seats.player
-             WHERE ?1 IS NULL OR matches.contest = ?1 ORDER BY matches.id, seats.seat",
+             WHERE (?1 IS NULL OR matches.contest = ?1) AND matches.id > ?2 ORDER BY matches.id, seats.seat",
         )?;
         let mut found: Vec<(i64, PlayedMatch)> = Vec::new();
-        let mut rows = statement.query([contest])?;
+        let mut rows = statement.query(params![contest, after])?;
         while let Some(row) = rows.next()? {
             let id: i64 = row.get(0)?;
             if found.last().is_none_or(|(last, _)| *last != id) {
@@ -111,26 +142,35 @@ impl Store {
                 };
                 found.push((id, played));
             }
-            let seat = PlayedSeat { player: row.get(6)?, goal: row.get(7)?, faults: row.get(8)? };
+            let seat = PlayedSeat { player: row.get(6)?, goal: row.get(7)?, faults: row.get(8)?, failed: row.get(9)? };
             found.last_mut().expect("just added").1.seats.push(seat);
         }
-        Ok(found.into_iter().map(|(_, played)| played).collect())
+        Ok(found)
+    }
+
+    /// The number of the match that was kept last; 0 if there is none.
+    pub fn last_match(&self) -> Result<i64, StoreError> {
+        Ok(self.connection.query_row("SELECT coalesce(max(id), 0) FROM matches", [], |row| row.get(0))?)
     }
 
     /// All contests, the newest last.
     pub fn contests(&self) -> Result<Vec<ContestEntry>, StoreError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT id, about, begun_at, (SELECT count(*) FROM matches WHERE contest = contests.id) FROM contests ORDER BY id",
+            "SELECT id, about, begun_at, (SELECT count(*) FROM matches WHERE contest = contests.id), run
+             FROM contests ORDER BY id",
         )?;
         let entry = |row: &rusqlite::Row| {
             let n_matches = row.get::<_, i64>(3)?.cast_unsigned();
-            Ok(ContestEntry { id: row.get(0)?, about: row.get(1)?, begun_at: row.get(2)?, n_matches })
+            Ok(ContestEntry { id: row.get(0)?, about: row.get(1)?, begun_at: row.get(2)?, n_matches, run: row.get(4)? })
         };
         Ok(statement.query_map([], entry)?.collect::<Result<_, _>>()?)
     }
 
     /// Forgets a contest and its matches; whether there was one.
     pub fn forget_contest(&mut self, id: i64) -> Result<bool, StoreError> {
-        Ok(self.connection.execute("DELETE FROM contests WHERE id = ?1", [id])? > 0)
+        let transaction = self.write()?;
+        let n = transaction.execute("DELETE FROM contests WHERE id = ?1", [id])?;
+        transaction.commit()?;
+        Ok(n > 0)
     }
 }

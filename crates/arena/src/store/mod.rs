@@ -2,26 +2,29 @@
 //!
 //! Several processes may use one file at the same time. Every change is one short transaction that is on the disk when
 //! the call returns, so a process may be killed at any moment. The file carries a version; an older one is brought up
-//! to date when it is opened, a newer one is refused.
+//! to date when it is opened, after a copy of it was kept, and a newer one is refused. Opening never removes what a user made.
+//! Where the file can't be written, it can still be read.
 
+mod check;
+mod claims;
 mod contests;
 mod files;
 mod models;
+mod open;
 mod positions;
+mod renew;
 mod schema;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{env, fmt, fs};
+use std::path::PathBuf;
+use std::{env, fmt};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
+pub use claims::{Claim, Owner};
 pub use contests::{ContestEntry, PlayedMatch, PlayedSeat};
+pub use files::write_whole;
 pub use models::ModelEntry;
 pub use positions::{Kept, Key};
-
-/// How long to wait for another process that is writing.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A game as it is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,8 +101,12 @@ pub enum StoreError {
     File(PathBuf, std::io::Error),
     /// There is no home folder, so nobody knows where the file should be.
     Homeless,
-    /// A row holds something that this program does not write.
-    Damaged(&'static str),
+    /// The database holds something that this program does not write.
+    Damaged(String),
+    /// A file beside the memory is not what was written.
+    DamagedFile(PathBuf),
+    /// The memory can only be read.
+    ReadOnly(PathBuf),
     /// SQLite gave up.
     Sql(rusqlite::Error),
 }
@@ -120,6 +127,9 @@ impl fmt::Display for StoreError {
             StoreError::File(path, error) => write!(f, "can't use the file `{}`: {error}", path.display()),
             StoreError::Homeless => write!(f, "there is no home folder to keep the memory in; name a file instead"),
             StoreError::Damaged(what) => write!(f, "the memory file is damaged: {what}"),
+            StoreError::DamagedFile(path) => write!(f, "`{}` is damaged: it is not what was written", path.display()),
+            StoreError::ReadOnly(path) => write!(f, "the memory `{}` can only be read", path.display()),
+            StoreError::Sql(error) if check::is_damage(error) => write!(f, "the memory file is damaged: {error}"),
             StoreError::Sql(error) => write!(f, "the memory file can't be used: {error}"),
         }
     }
@@ -144,8 +154,15 @@ impl From<rusqlite::Error> for StoreError {
 /// The open memory.
 pub struct Store {
     connection: Connection,
+    path: PathBuf,
     /// Where larger things are kept; a memory that ends with the process has no such place.
     folder: Option<PathBuf>,
+    /// What whoever opened it should know.
+    notices: Vec<String>,
+    /// The copy that is read instead, where the file itself can't be written.
+    copy: Option<open::Copy>,
+    /// Whether the rows of matches have been looked at.
+    is_checked: std::cell::Cell<bool>,
 }
 
 impl Store {
@@ -161,34 +178,15 @@ impl Store {
         Ok(data.ok_or(StoreError::Homeless)?.join("senet/memory.db"))
     }
 
-    /// Opens a memory file, and makes it and its folder where there is none.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(|error| StoreError::Folder(folder.to_owned(), error))?;
-        }
-        let connection = Connection::open(path)?;
-        let store = Store::set_up(connection, path).map_err(|error| match error {
-            StoreError::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-                StoreError::NoDatabase(path.to_owned())
-            }
-            other => other,
-        })?;
-        Ok(Store { folder: Some(files::folder(path)), ..store })
+    /// What whoever opened the memory should know, a line each: that it can only be read, that files are missing, or that a copy was
+    /// kept before it was brought up to date.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
-    /// A memory that ends with the process.
-    pub fn in_memory() -> Result<Store, StoreError> {
-        Store::set_up(Connection::open_in_memory()?, Path::new(":memory:"))
-    }
-
-    fn set_up(mut connection: Connection, path: &Path) -> Result<Store, StoreError> {
-        connection.busy_timeout(PATIENCE)?;
-        schema::check_owner(&connection, path)?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "foreign_keys", true)?;
-        schema::migrate(&mut connection, path)?;
-        Ok(Store { connection, folder: None })
+    /// Whether the memory can only be read.
+    pub fn is_read_only(&self) -> bool {
+        self.copy.is_some()
     }
 
     /// Keeps a game, unless one with the same fingerprint is there already.
@@ -218,6 +216,7 @@ impl Store {
             ])?;
             if inserted == 1 {
                 insert_keys(&transaction, game.fingerprint, &game.index.keys)?;
+                check::named("games").seal(&transaction, &of_game("fingerprint", game.fingerprint))?;
             }
             n_new += inserted;
         }
@@ -245,6 +244,7 @@ impl Store {
             "UPDATE games SET structures = ?2, symmetries = ?3 WHERE fingerprint = ?1",
             params![bytes(fingerprint), structures, symmetries],
         )?;
+        check::named("games").seal(&transaction, &of_game("fingerprint", fingerprint))?;
         transaction.commit()?;
         Ok(())
     }
@@ -285,50 +285,18 @@ impl Store {
             .collect()
     }
 
-    /// The games whose fingerprint and index another version of the code has made.
-    pub fn outdated(&self, version: u32) -> Result<Vec<u128>, StoreError> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT fingerprint FROM games WHERE version <> ?1 ORDER BY fingerprint")?;
-        let rows = statement.query_map([version], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|row| number(&row?)).collect()
-    }
-
-    /// Puts a game in the place of the one with fingerprint `old`.
-    pub fn replace(&mut self, old: u128, game: &Game) -> Result<(), StoreError> {
-        let transaction = self.write()?;
-        // Two old fingerprints may turn out to be one game.
-        if old != game.fingerprint {
-            let taken =
-                "DELETE FROM games WHERE fingerprint = ?1 AND EXISTS (SELECT 1 FROM games WHERE fingerprint = ?2)";
-            transaction.execute(taken, [bytes(old), bytes(game.fingerprint)])?;
-        }
-        transaction.execute("DELETE FROM keys WHERE game IN (?1, ?2)", [bytes(old), bytes(game.fingerprint)])?;
-        // Positions and what follows from them are told in the names of the canonical form.
-        for table in ["positions", "features", "courses", "models"] {
-            let delete = format!("DELETE FROM {table} WHERE game IN (?1, ?2)");
-            transaction.execute(&delete, [bytes(old), bytes(game.fingerprint)])?;
-        }
-        transaction.execute(
-            "UPDATE games SET fingerprint = ?2, canonical = ?3, sketch = ?4, version = ?5 WHERE fingerprint IN (?1, ?2)",
-            params![
-                bytes(old),
-                bytes(game.fingerprint),
-                game.canonical,
-                pack(&game.index.sketch),
-                game.index.version
-            ],
-        )?;
-        insert_keys(&transaction, game.fingerprint, &game.index.keys)?;
-        transaction.commit()?;
-        Ok(())
-    }
-
-    /// Forgets a game with its positions, and says whether it was there.
+    /// Forgets a game with its positions and models, and says whether it was there.
     pub fn forget(&mut self, fingerprint: u128) -> Result<bool, StoreError> {
         let transaction = self.write()?;
+        let mut names = Vec::new();
+        for table in ["positions", "features", "courses", "models"] {
+            let mut statement = transaction.prepare(&format!("SELECT file FROM {table} WHERE game = ?1"))?;
+            let rows = statement.query_map([bytes(fingerprint)], |row| row.get(0))?;
+            names.extend(rows.collect::<Result<Vec<String>, _>>()?);
+        }
         let n_deleted = transaction.execute("DELETE FROM games WHERE fingerprint = ?1", [bytes(fingerprint)])?;
         transaction.commit()?;
-        self.sweep_files()?;
+        self.release(&names)?;
         Ok(n_deleted > 0)
     }
 
@@ -341,19 +309,26 @@ impl Store {
     /// Notes something under a name, in place of what was noted before.
     pub fn set_note(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
         let transaction = self.write()?;
-        transaction.execute("INSERT OR REPLACE INTO notes (name, value) VALUES (?1, ?2)", [name, value])?;
+        transaction.execute(
+            "INSERT OR REPLACE INTO notes (name, value, sum) VALUES (?1, ?2, row_sum(?1, ?2))",
+            [name, value],
+        )?;
         transaction.commit()?;
         Ok(())
     }
 
     /// A transaction that has the right to write from the start, so that it never fails for having read too early.
     fn write(&mut self) -> Result<Transaction<'_>, StoreError> {
+        if self.is_read_only() {
+            return Err(StoreError::ReadOnly(self.path.clone()));
+        }
         Ok(self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
     }
 }
 
 fn insert_keys(transaction: &Transaction, game: u128, keys: &[u64]) -> Result<(), StoreError> {
-    let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO keys (key, game) VALUES (?1, ?2)")?;
+    let mut insert =
+        transaction.prepare_cached("INSERT OR IGNORE INTO keys (key, game, sum) VALUES (?1, ?2, row_sum(?1, ?2))")?;
     for key in keys {
         insert.execute(params![key.cast_signed(), bytes(game)])?;
     }
@@ -381,10 +356,26 @@ fn entry(row: &Row) -> Result<Entry, StoreError> {
     Ok(Entry { fingerprint: number(&row.get::<_, Vec<u8>>(0)?)?, name: row.get(1)?, met_at: row.get(2)? })
 }
 
-/// Whether a game is remembered.
-fn is_known(transaction: &rusqlite::Transaction, game: u128) -> Result<bool, StoreError> {
-    Ok(transaction
-        .query_row("SELECT count(*) > 0 FROM games WHERE fingerprint = ?1", [bytes(game)], |row| row.get(0))?)
+/// What the canonical form of a game that is remembered hashes to: what is kept in its names is of no use under another one.
+fn form(connection: &Connection, game: u128) -> Result<Option<i64>, StoreError> {
+    let query = "SELECT row_sum(canonical) FROM games WHERE fingerprint = ?1";
+    Ok(connection.query_row(query, [bytes(game)], |row| row.get(0)).optional()?)
+}
+
+/// The rows of a game, in SQL.
+fn of_game(column: &str, game: u128) -> String {
+    format!("WHERE {column} = x'{game:032x}'")
+}
+
+/// The 64-bit FNV-1a hash of some bytes. Any change of one byte changes it.
+pub fn hash(bytes: &[u8]) -> u64 {
+    hash_from(0, bytes)
+}
+
+/// The same, going on from a hash of what stands before.
+fn hash_from(before: u64, bytes: &[u8]) -> u64 {
+    let before = if before == 0 { 0xcbf2_9ce4_8422_2325 } else { before };
+    bytes.iter().fold(before, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 fn bytes(fingerprint: u128) -> [u8; 16] {
@@ -392,7 +383,7 @@ fn bytes(fingerprint: u128) -> [u8; 16] {
 }
 
 fn number(bytes: &[u8]) -> Result<u128, StoreError> {
-    let bytes = bytes.try_into().map_err(|_| StoreError::Damaged("a fingerprint has not 16 bytes"))?;
+    let bytes = bytes.try_into().map_err(|_| StoreError::Damaged("a fingerprint has not 16 bytes".to_owned()))?;
     Ok(u128::from_be_bytes(bytes))
 }
 
@@ -403,7 +394,7 @@ fn pack(numbers: &[u64]) -> Vec<u8> {
 fn unpack(bytes: &[u8]) -> Result<Vec<u64>, StoreError> {
     let (numbers, rest) = bytes.as_chunks::<8>();
     if !rest.is_empty() {
-        return Err(StoreError::Damaged("a sketch ends within a number"));
+        return Err(StoreError::Damaged("a sketch ends within a number".to_owned()));
     }
     Ok(numbers.iter().map(|&number| u64::from_le_bytes(number)).collect())
 }

@@ -4,7 +4,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::files::{self, Unnamed};
-use super::{Store, StoreError, bytes, number};
+use super::{Store, StoreError, bytes, check, number};
 
 /// What positions, features or a course are known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,26 +80,66 @@ impl Store {
         self.content(COURSE, key)
     }
 
-    fn keep(
+    /// Says which model a course came to, so that it is over.
+    pub fn finish_course(&mut self, key: Key, model: i64) -> Result<(), StoreError> {
+        let transaction = self.write()?;
+        transaction.execute(&format!("UPDATE courses SET model = {model} {}", of_key(key)), [])?;
+        check::named("courses").seal(&transaction, &of_key(key))?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The model that a course came to, if it is over and the model is still there.
+    pub fn finished_course(&self, key: Key) -> Result<Option<i64>, StoreError> {
+        let query = format!("SELECT model FROM courses {} AND model IN (SELECT id FROM models)", of_key(key));
+        Ok(self.connection.query_row(&query, [], |row| row.get(0)).optional()?)
+    }
+
+    /// How many courses of a game are kept under other keys.
+    pub fn n_other_courses(&self, key: Key) -> Result<u64, StoreError> {
+        let query = "SELECT count(*) FROM courses WHERE game = ?1 AND NOT (seed = ?2 AND settings = ?3)";
+        let key = params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed()];
+        Ok(self.connection.query_row(query, key, |row| row.get::<_, i64>(0))?.cast_unsigned())
+    }
+
+    /// All courses that are kept, sorted by game, seed and settings, each with the model that it came to, if it is over.
+    pub fn courses(&self) -> Result<Vec<(Kept, Option<i64>)>, StoreError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT game, seed, settings, file, n_positions, kept_at, model FROM courses ORDER BY game, seed, settings",
+        )?;
+        let rows = statement.query_map([], |row| Ok((kept(row), row.get(6)?)))?;
+        rows.map(|row| row.map_err(StoreError::from).and_then(|(kept, model)| Ok((kept?, model)))).collect()
+    }
+
+    fn keep(&mut self, what: What, key: Key, n_positions: u64, content: &[u8], kept_at: i64) -> Result<(), StoreError> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let file = Unnamed::write(&folder, key.game, what.1, content)?;
+        let later = file.later_name().to_owned();
+        let before = self.keep_file(what, key, n_positions, file, kept_at);
+        // What was there before goes, or what can't be kept.
+        let released = self.release(&before.as_ref().map_or_else(|_| vec![later], Clone::clone));
+        before.and(released)
+    }
+
+    /// Gives a file its name in the database; the names of files that have none any more.
+    fn keep_file(
         &mut self,
-        (table, end): What,
+        (table, _): What,
         key: Key,
         n_positions: u64,
-        content: &[u8],
+        file: Unnamed,
         kept_at: i64,
-    ) -> Result<(), StoreError> {
-        let Some(folder) = self.folder.clone() else { return Ok(()) };
-        let file = Unnamed::write(&folder, key.game, end, content)?;
+    ) -> Result<Vec<String>, StoreError> {
         let transaction = self.write()?;
-        if !super::is_known(&transaction, key.game)? {
-            file.discard();
-            return Ok(());
-        }
+        let Some(form) = super::form(&transaction, key.game)? else { return Ok(Vec::new()) };
+        // What is told in other names stays where it is; an earlier version may still use it.
+        let query = format!("SELECT file FROM {table} {} AND form = {form}", of_key(key));
+        let before: Option<String> = transaction.query_row(&query, [], |row| row.get(0)).optional()?;
         let name = file.name(&transaction)?;
         transaction.execute(
             &format!(
-                "INSERT OR REPLACE INTO {table} (game, seed, settings, file, n_positions, kept_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+                "INSERT OR REPLACE INTO {table} (game, seed, settings, file, n_positions, kept_at, form)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
             ),
             params![
                 bytes(key.game),
@@ -107,20 +147,21 @@ impl Store {
                 key.settings.cast_signed(),
                 name,
                 n_positions.cast_signed(),
-                kept_at
+                kept_at,
+                form
             ],
         )?;
+        check::named(table).seal(&transaction, &of_key(key))?;
         transaction.commit()?;
-        self.sweep_files()
+        Ok(before.into_iter().collect())
     }
 
     fn content(&self, (table, _): What, key: Key) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(folder) = &self.folder else { return Ok(None) };
-        let query = format!("SELECT file FROM {table} WHERE game = ?1 AND seed = ?2 AND settings = ?3");
-        let mut statement = self.connection.prepare_cached(&query)?;
-        let keys = params![bytes(key.game), key.seed.cast_signed(), key.settings.cast_signed()];
-        let Some(file) = statement.query_row(keys, |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
-        files::read(folder, &file)
+        let Some(form) = super::form(&self.connection, key.game)? else { return Ok(None) };
+        let query = format!("SELECT file FROM {table} {} AND form = {form}", of_key(key));
+        let file: Option<String> = self.connection.query_row(&query, [], |row| row.get(0)).optional()?;
+        file.map_or(Ok(None), |file| files::read(folder, &file))
     }
 
     /// All kept positions, sorted by game, seed and settings.
@@ -140,4 +181,10 @@ fn kept(row: &Row) -> Result<Kept, StoreError> {
     };
     let n_positions = row.get::<_, i64>(4)?.cast_unsigned();
     Ok(Kept { key, file: row.get(3)?, n_positions, kept_at: row.get(5)? })
+}
+
+/// The row of a key, in SQL.
+fn of_key(Key { game, seed, settings }: Key) -> String {
+    let (seed, settings) = (seed.cast_signed(), settings.cast_signed());
+    format!("WHERE game = x'{game:032x}' AND seed = {seed} AND settings = {settings}")
 }

@@ -29,7 +29,8 @@ use crate::rules;
 /// differ; the first match has none.
 ///
 /// Every match is kept at once. The same command goes on where it was stopped, and when all matches are there it only prints
-/// the table. Ratings are in Elo points, 0 is the mean of the players, and the errors are those of 95 % intervals.
+/// the table. Given twice at the same time, both share the work. With --fresh it begins anew, and without it goes on with what was
+/// begun last. A match in which a player never answers does not count; the same command tries it again. Ratings are in Elo points, 0 is the mean of the players, and the errors are those of 95 % intervals.
 ///
 /// Examples:
 ///   senet match connect-four --players portfolio,uct
@@ -50,7 +51,8 @@ pub(crate) struct Match {
 /// Lets many players meet in several games: everybody everybody, one all others, or in Swiss rounds
 ///
 /// Every match is kept at once. The same command goes on where it was stopped or killed, and when all matches are there it only
-/// prints the table. Ratings are in Elo points, 0 is the mean of the players, and the errors are those of 95 % intervals.
+/// prints the table. Given twice at the same time, both share the work. With --fresh it begins anew, and without it goes on with what
+/// was begun last. A match in which a player never answers does not count; the same command tries it again. Ratings are in Elo points, 0 is the mean of the players, and the errors are those of 95 % intervals.
 ///
 /// Examples:
 ///   senet tournament tic-tac-toe connect-four --players uct,fuzzy,random
@@ -105,7 +107,7 @@ struct Settings {
     /// Matches that are played at once [default: one for each core; one, where a player uses several cores]
     #[arg(long, value_name = "N")]
     parallel: Option<usize>,
-    /// Begins anew, whatever has been played
+    /// Begins anew, whatever has been played; the same command without it goes on with that
     #[arg(long)]
     fresh: bool,
     /// Prints JSON
@@ -196,13 +198,18 @@ fn prepare(
         seed,
         test: sprt,
         parallel,
-        edition: if fresh { memory::now() as u32 } else { 0 },
+        fresh,
     };
     contest.check()?;
     Ok((contest, store))
 }
 
 fn play(contest: &Contest, store: &mut Store) -> anyhow::Result<Played> {
+    for number in contest.earlier(store)? {
+        eprintln!(
+            "note: contest {number} was played by an earlier version and is not gone on with; `senet ratings --contest {number}` shows it"
+        );
+    }
     let bar = Bar::new();
     bar.show("preparing", 0, 0);
     let played = contest.play(store, &bar);
@@ -216,7 +223,9 @@ fn report(contest: &Contest, played: &Played, is_json: bool, is_markdown: bool) 
     if is_json {
         let json = json!({
             "contest": played.id, "matches": played.matches.len(), "played_before": played.n_before,
+            "played_here": played.n_own,
             "spared": played.n_spared, "players": table.standings, "cross": table.cross, "complaints": played.complaints,
+            "failures": score::failures(&played.failures),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -226,6 +235,7 @@ fn report(contest: &Contest, played: &Played, is_json: bool, is_markdown: bool) 
         return Ok(ExitCode::SUCCESS);
     }
     let n = played.matches.len();
+    // What failed is not in the table.
     writeln!(out, "contest {}: {n} matches, {} of them played before", played.id, played.n_before.min(n))?;
     writeln!(out, "{}", table.text().trim_end())?;
     if let Some(test) = &contest.test {
@@ -246,6 +256,7 @@ fn report(contest: &Contest, played: &Played, is_json: bool, is_markdown: bool) 
             writeln!(out, "{} matches were not needed", played.n_spared)?;
         }
     }
+    write!(out, "{}", score::failures_text(&played.failures))?;
     for (complaint, n) in &played.complaints {
         writeln!(out, "in {n} matches: {complaint}")?;
     }

@@ -25,11 +25,13 @@ use learn::player::Search;
 use learn::record::{Kind, RecordError, Recorder, Records};
 use learn::self_play::Played;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::evidence::{self, Bar, remember};
 use crate::kin::{self, Origin};
 use crate::measure::{self, Score};
 use crate::memory;
+use crate::ranking;
 use crate::rules::{self, Rules};
 
 /// Learns to judge positions of a game by playing it
@@ -41,8 +43,9 @@ use crate::rules::{self, Rules};
 /// A game that has a model in the memory is learned further, whatever its names; and one that is a variant of a game with a model
 /// begins with what that one learned, where a quick test says that it helps. With --fresh it begins from nothing.
 ///
-/// A course that was stopped or killed goes on where it was with --resume. The same beginning, seed and number of generations
-/// give the same model.
+/// A course that was stopped or killed goes on where it was with --resume; one that is over adds nothing. Without --resume what was
+/// learned in a course that was not finished is kept as a model of its own. The same beginning, seed and number of generations give
+/// the same model.
 ///
 /// Examples:
 ///   senet learn connect-four
@@ -258,7 +261,11 @@ fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
         return Err(anyhow!("its positions are of another game, or of another version of the program"))
             .with_context(told);
     }
-    course.study(records).with_context(told)?;
+    let mut records = records;
+    course.study(&mut records).with_context(told)?;
+    if records.is_torn {
+        eprintln!("warning: the end of `{}` is cut off or damaged; what stands before it was studied", file.display());
+    }
     Ok(())
 }
 
@@ -275,7 +282,75 @@ impl Pupil {
     /// Keeps the model that a course came to, with how it was made; its number.
     pub(super) fn keep(&mut self, learned: &Learned, about: &About) -> anyhow::Result<Option<i64>> {
         let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
-        Ok(self.memory.keep_model(self.fingerprint.0, &serde_json::to_string(about)?, &bytes, memory::now())?)
+        self.keep_bytes(learned.key, &serde_json::to_string(about)?, &bytes)
+    }
+
+    /// Keeps the bytes of the model that a course came to.
+    fn keep_bytes(&mut self, key: Key, about: &str, bytes: &[u8]) -> anyhow::Result<Option<i64>> {
+        let id = self.memory.keep_model(key.game, about, bytes, memory::now())?;
+        if let Some(id) = id {
+            self.memory.finish_course(key, id)?;
+        }
+        Ok(id)
+    }
+
+    /// What is kept of a course that is to be gone on with, if anything; nothing if a new one begins. Then a course that was not finished
+    /// is kept as a model, so that nothing of it is lost: `model` finds that in its bytes.
+    fn kept(
+        &mut self,
+        key: Key,
+        resume: bool,
+        model: &dyn Fn(&[u8]) -> Option<Left>,
+        bar: &Bar,
+    ) -> anyhow::Result<Option<Vec<u8>>> {
+        let kept = evidence::undamaged(self.memory.course(key), bar, "a new course begins")?;
+        if resume {
+            let n = self.memory.n_other_courses(key)?;
+            if kept.is_none() && n > 0 {
+                bar.above(&format!(
+                    "note: {n} other courses of this game are kept, with other settings or by another version; none is this one"
+                ));
+            }
+            return Ok(kept);
+        }
+        if self.memory.finished_course(key)?.is_none()
+            && let Some(left) = kept.and_then(|bytes| model(&bytes)).filter(|left| left.matches > 0)
+        {
+            let about = serde_json::to_string(&left)?;
+            let id = self.memory.keep_model(key.game, &about, &left.model.to_bytes(), memory::now())?;
+            let id = id.map_or(String::new(), |id| format!(" {id}"));
+            bar.above(&format!(
+                "note: a course of {} matches was not finished; it is kept as model{id}, and --resume would have gone on with it",
+                left.matches
+            ));
+        }
+        Ok(None)
+    }
+}
+
+/// A course that was left before it came to a model, as that is kept.
+#[derive(Serialize)]
+struct Left {
+    #[serde(skip)]
+    model: Stored,
+    method: Option<&'static str>,
+    seed: u64,
+    version: &'static str,
+    seconds: f64,
+    generations: usize,
+    matches: u64,
+    learned: &'static str,
+}
+
+impl Left {
+    fn new(
+        model: Stored,
+        method: Option<&'static str>,
+        seed: u64,
+        (seconds, generations, matches): (f64, usize, u64),
+    ) -> Left {
+        let (version, learned) = (env!("CARGO_PKG_VERSION"), "in a course that was not finished");
+        Left { model, method, seed, version, seconds, generations, matches, learned }
     }
 }
 
@@ -307,6 +382,10 @@ pub(super) struct Learned {
     pub(super) search: Search,
     /// What it began with, if not from nothing.
     origin: Option<Origin>,
+    /// What the course is kept under.
+    key: Key,
+    /// The model that it had come to before, if nothing was added to that.
+    finished: Option<i64>,
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
@@ -319,7 +398,11 @@ impl Plan {
 
     /// All that a course depends on but the game, the time and the seed, as a number.
     pub(super) fn hash(&self) -> u64 {
-        evidence::hash(format!("{VERSION} {} {} {:?}", self.purpose, positions::PLAY_VERSION, self.settings()))
+        let key = json!({
+            "kind": "course", "version": VERSION, "play_version": positions::PLAY_VERSION, "purpose": self.purpose,
+            "settings": self.settings(),
+        });
+        evidence::hash(key.to_string())
     }
 }
 
@@ -328,7 +411,14 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
     let key = Key { game: pupil.fingerprint.0, seed: plan.seed, settings: plan.hash() };
     let settings = with_threads(plan.settings(), plan.threads);
     // Step 1. A course that was left, or a new one.
-    let kept = if plan.resume { pupil.memory.course(key)? } else { None };
+    let left = |bytes: &[u8]| {
+        let (seconds, _, kept) = parts(bytes).ok()?;
+        let Checkpoint { model, history, .. } = Checkpoint::from_bytes(kept).ok()?;
+        let n_matches = history.last().map_or(0, |last| u64::from(last.n_matches));
+        Some(Left::new(model, None, plan.seed, (seconds, history.len().saturating_sub(1), n_matches)))
+    };
+    let kept = pupil.kept(key, plan.resume, &left, bar)?;
+    let finished = if kept.is_some() { pupil.memory.finished_course(key)? } else { None };
     let resumed = kept.and_then(|kept| {
         resume(pupil, &kept, settings.clone())
             .inspect_err(|why| {
@@ -347,7 +437,10 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         study(&mut course, file, &pupil.game)?;
     }
     let seconds = || before + start.elapsed().as_secs_f64();
-    keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
+    let n_before = course.history().len();
+    if !is_resumed {
+        keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
+    }
     // Step 2. Generations until time is up.
     let until = plan.time.as_secs_f64();
     let spent = || if plan.all_time_counts { seconds() } else { start.elapsed().as_secs_f64() };
@@ -380,9 +473,12 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
             kept_at = Instant::now();
         }
     }
-    keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
+    let is_same = is_resumed && course.history().len() == n_before;
+    if !is_same {
+        keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
+    }
     let search = Search::fitting(&course.model().sight)[0];
-    Ok(Learned { seconds: seconds(), course, search, origin })
+    Ok(Learned { seconds: seconds(), course, search, origin, key, finished: finished.filter(|_| is_same) })
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
@@ -412,6 +508,10 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     };
     pupil.study = arguments.study.clone();
     let mut learned = learn(&mut pupil, &plan, start, &bar)?;
+    if let Some(model) = learned.finished {
+        bar.clear();
+        return told_before(&pupil.memory, model, &rules.game_name(), arguments.json);
+    }
     if choosing > 0.0 {
         choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
     }
@@ -432,6 +532,25 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         print(&report, &mut out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what is known of the model of a course that was over before.
+fn told_before(memory: &Store, model: i64, game: &str, is_json: bool) -> anyhow::Result<ExitCode> {
+    let entry = memory.models()?.into_iter().find(|entry| entry.id == model);
+    let entry = entry.with_context(|| format!("model {model} is gone"))?;
+    let mut out = std::io::stdout().lock();
+    if is_json {
+        let mut about = ranking::about(&entry);
+        about["game"] = game.into();
+        about["fingerprint"] = Fingerprint(entry.game).to_string().into();
+        about["model"] = model.into();
+        writeln!(out, "{}", serde_json::to_string_pretty(&about)?)?;
+    } else {
+        writeln!(out, "{game}: this course is over, and nothing was added to it")?;
+        print_scores(&ranking::scores(&ranking::about(&entry)), &mut out)?;
+        writeln!(out, "\nkept as model {model}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -478,8 +597,8 @@ fn keep(memory: &mut Store, key: Key, course: &Course, seconds: f64, origin: Opt
     )?)
 }
 
-/// A course that was kept.
-fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Result<Begun> {
+/// What a course is kept as: the seconds that it took, what it began with, and a checkpoint.
+fn parts(bytes: &[u8]) -> anyhow::Result<(f64, Option<Origin>, &[u8])> {
     let damaged = || anyhow!("it is damaged");
     let (seconds, mut kept) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
     let mut origin = None;
@@ -488,10 +607,16 @@ fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Re
         let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(damaged)?;
         (origin, kept) = (Some(serde_json::from_slice(text)?), rest);
     }
+    Ok((f64::from_le_bytes(*seconds), origin, kept))
+}
+
+/// A course that was kept.
+fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Result<Begun> {
+    let (seconds, origin, kept) = parts(bytes)?;
     let checkpoint = Checkpoint::from_bytes(kept)?;
     let settings = course::Settings { patterns: checkpoint.model.patterns.clone(), ..settings };
     let course = Course::resume(pupil.game.clone(), checkpoint, settings)?;
-    Ok(Begun { course, seconds: f64::from_le_bytes(*seconds), origin })
+    Ok(Begun { course, seconds, origin })
 }
 
 fn with_threads(settings: course::Settings, threads: usize) -> course::Settings {
@@ -502,7 +627,7 @@ fn with_threads(settings: course::Settings, threads: usize) -> course::Settings 
     }
 }
 
-/// The first positions, and a model to begin with: the newest of this game, or else the features and the first weights, unless
+/// The first positions, and a model to begin with: the best of this game, or else the features and the first weights, unless
 /// those of a variant are better.
 fn begin(
     pupil: &mut Pupil,
@@ -515,7 +640,7 @@ fn begin(
     let play = positions::Settings { seed: plan.seed, ..positions::Settings::default() };
     let played = evidence::positions(&game, fingerprint, &play, None, Some(&mut pupil.memory), bar)?.positions;
     if !plan.fresh
-        && let Some(known) = evidence::newest_model_of_a_course(&pupil.memory, fingerprint, &game)?
+        && let Some(known) = evidence::best_model_of_a_course(&pupil.memory, fingerprint, &game, &evidence::warn)?
     {
         let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: None };
         let settings = course::Settings { patterns: known.stored.patterns, ..settings };

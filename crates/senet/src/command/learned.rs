@@ -24,6 +24,7 @@ use serde_json::Value as Json;
 use crate::measure::Score;
 use crate::memory;
 use crate::picture::curve::{Curve, Line};
+use crate::ranking;
 
 /// Says what a model has learned: the features and patterns that move it most, in words
 ///
@@ -31,13 +32,13 @@ use crate::picture::curve::{Curve, Line};
 /// weight times how much the feature's value varies in played positions. A plus is good for the role that is named.
 ///
 /// Examples:
-///   senet explain connect-four        the newest model of a game
+///   senet explain connect-four        the model of a game that plays
 ///   senet explain 3 --top 20          model 3, more of it
 ///   senet explain 3 --curve 3.svg     and draws how it was learned
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Explain {
-    /// A model's number (`senet models` lists them), or a game: its newest model
+    /// A model's number (`senet models` lists them), or a game: the model that plays
     model: String,
     /// How many features and patterns are told for each stage
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -91,7 +92,8 @@ pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
     let game = Arc::new(game);
     if let Some(file) = &arguments.curve {
         let drawn = curve(&entry, &game);
-        std::fs::write(file, drawn).with_context(|| format!("can't write `{}`", file.display()))?;
+        arena::store::write_whole(file, drawn.as_bytes())
+            .with_context(|| format!("can't write `{}`", file.display()))?;
     }
     let model = Stored::from_bytes(&bytes)?.load(game.clone())?;
     let play = positions::Settings { levels: 2, positions: 4_000, ..positions::Settings::default() };
@@ -114,12 +116,14 @@ pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
 }
 
 fn find(models: Vec<ModelEntry>, wanted: &str) -> anyhow::Result<ModelEntry> {
-    let is_wanted = |model: &ModelEntry| match wanted.parse::<i64>() {
-        Ok(number) => model.id == number,
-        Err(_) => model.game_name == wanted,
+    let found = match wanted.parse::<i64>() {
+        Ok(number) => models.iter().find(|model| model.id == number),
+        Err(_) => models.iter().rfind(|model| model.game_name == wanted).map(|newest| {
+            // One that is outdated can't play, but may be asked for.
+            ranking::best_first(&models, newest.game).first().copied().unwrap_or(newest)
+        }),
     };
-    let found = models.into_iter().rfind(is_wanted);
-    found.ok_or_else(|| {
+    found.cloned().ok_or_else(|| {
         anyhow!("there is no model `{wanted}`; `senet models` lists them, and `senet learn {wanted}` learns")
     })
 }

@@ -10,19 +10,20 @@ use anyhow::{anyhow, bail};
 use clap::Args;
 use features::game::Game;
 use insight::canonical::{self, canonical};
-use learn::course::Stored;
 use serde_json::json;
 
 use super::learn::{print_scores, read_duration};
 use crate::evidence::{self, Bar, Known};
 use crate::measure;
 use crate::memory;
+use crate::ranking;
 use crate::rules;
 
 /// Measures a model of a game against simple players, without learning
 ///
-/// The newest model of the game is taken from the memory, whatever names the rules have: a scrambled copy of a game that was
-/// learned plays as well as the game itself, from its first move.
+/// The model that plays is taken from the memory (`senet models` says which one), whatever names the rules have: a scrambled copy of a
+/// game that was learned plays as well as the game itself, from its first move. What comes of it is kept with the model, and counts
+/// when the model that plays is chosen.
 ///
 /// Examples:
 ///   senet measure connect-four
@@ -33,7 +34,7 @@ use crate::rules;
 pub(crate) struct Measure {
     /// A rule file, the name of a library game, or `-` for standard input
     rules: String,
-    /// This model, instead of the newest one of the game
+    /// This model, instead of the one that plays
     #[arg(long, value_name = "NUMBER")]
     model: Option<i64>,
     /// How long it may take, such as 90s, 5m or 2h
@@ -61,14 +62,14 @@ pub(crate) fn run(arguments: Measure) -> anyhow::Result<ExitCode> {
     rules::accept(&rules)?;
     let bar = Bar::new();
     bar.show("analysing the rules", 0, 0);
-    let memory = memory::open(arguments.store)?;
+    let mut memory = memory::open(arguments.store)?;
     let form = canonical(&rules.program, canonical::BUDGET);
     let (name, of) = (rules.game_name(), form.fingerprint.0);
     let game = Game::new(form.respelled(&rules.program), 1)
         .map_err(|reason| anyhow!("`{name}` can't be grounded, so it has no model: {reason}"))?;
     let game = Arc::new(game);
     let known = match arguments.model {
-        None => evidence::newest_model(&memory, of, &game)?,
+        None => evidence::best_model(&memory, of, &game, &evidence::warn)?,
         Some(number) => {
             let Some(entry) = memory.models()?.into_iter().find(|entry| entry.id == number) else {
                 bail!("there is no model {number}; `senet models` lists them");
@@ -76,10 +77,7 @@ pub(crate) fn run(arguments: Measure) -> anyhow::Result<ExitCode> {
             if entry.game != of {
                 bail!("model {number} is of another game, `{}`", entry.game_name);
             }
-            let Some(bytes) = memory.model(&entry)? else { bail!("the file of model {number} is gone") };
-            let stored = Stored::from_bytes(&bytes)?;
-            let model = stored.load(game.clone())?;
-            Some(Known { entry, stored, model })
+            Some(evidence::load(&memory, &entry, &game)?)
         }
     };
     let Some(Known { entry, stored, model }) = known else {
@@ -93,6 +91,9 @@ pub(crate) fn run(arguments: Measure) -> anyhow::Result<ExitCode> {
     };
     let scores = measure::measure(&game, &model, stored.search, &contest, &mut |stage| bar.show(stage, 0, 0));
     bar.clear();
+    if !memory.is_read_only() {
+        memory.describe_model(entry.id, &ranking::with_scores(&entry, scores.clone()))?;
+    }
     let mut out = std::io::stdout().lock();
     if arguments.json {
         let told = json!({

@@ -14,9 +14,12 @@ use crate::memory;
 /// Examples:
 ///   senet memory                      all games, with the day on which they were first met, and kept positions
 ///   senet memory --json               an object for each game, on a line of its own
+///   senet memory courses              courses of learning, which `senet learn --resume` goes on with
 ///   senet memory forget my-game       forgets a game
 ///
-/// The memory is the file $SENET_STORE, or else senet/memory.db in the user's data folder.
+/// The memory is the file $SENET_STORE, or else senet/memory.db in the user's data folder, together with the folder beside it whose
+/// name ends with -files: copy both. Opening it with another version of the program removes nothing; a copy is kept before it is
+/// brought up to date.
 #[derive(Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = false)]
 pub(crate) struct Memory {
@@ -24,7 +27,7 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "FILE", global = true)]
     store: Option<PathBuf>,
     /// Prints JSON: an object for each game, on a line of its own
-    #[arg(long)]
+    #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
     action: Option<Action>,
@@ -32,6 +35,8 @@ pub(crate) struct Memory {
 
 #[derive(Subcommand)]
 enum Action {
+    /// Lists the courses of learning that are kept
+    Courses,
     /// Forgets a game, and says so; exit status 1 if there is none of that name
     Forget {
         /// The game's name, or its fingerprint where several games have that name
@@ -43,6 +48,20 @@ pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
     let mut store = memory::open(arguments.store)?;
     let games = store.games()?;
     let mut out = std::io::stdout().lock();
+    if let Some(Action::Courses) = arguments.action {
+        for (course, model) in store.courses()? {
+            let game = games.iter().find(|game| game.fingerprint == course.key.game).map_or("", |game| &game.name);
+            let (seed, n, day) = (course.key.seed, course.n_positions, memory::day(course.kept_at));
+            if arguments.json {
+                let line = json!({ "game": game, "seed": seed, "positions": n, "kept": day, "model": model });
+                writeln!(out, "{line}")?;
+            } else {
+                let state = model.map_or("not finished".to_owned(), |model| format!("came to model {model}"));
+                writeln!(out, "{game}  {day}  seed {seed}, {n} positions, {state}")?;
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(Action::Forget { name }) = arguments.action {
         let is_meant = |game: &&arena::store::Entry| game.name == name || format!("{:032x}", game.fingerprint) == name;
         let meant: Vec<_> = games.iter().filter(is_meant).collect();

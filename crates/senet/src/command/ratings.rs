@@ -10,7 +10,7 @@ use arena::store::PlayedMatch;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::contest::score::Table;
+use crate::contest::score::{self, Table};
 use crate::memory;
 
 /// Says how strong players are, by the matches that were played
@@ -80,12 +80,19 @@ pub(crate) fn run(arguments: Ratings) -> anyhow::Result<ExitCode> {
                 None => format!("{} s a move", about["play_clock"]),
             };
             let (games, players) = (list("games"), list("players"));
-            writeln!(out, "{:>4}  {day}  {:>5} matches  {games}: {players} ({clock})", contest.id, contest.n_matches)?;
+            let run = match contest.run {
+                0 => ", by an earlier version".to_owned(),
+                1 => String::new(),
+                run => format!(", run {run}"),
+            };
+            let (id, n) = (contest.id, contest.n_matches);
+            writeln!(out, "{id:>4}  {day}  {n:>5} matches  {games}: {players} ({clock}{run})")?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = |played: &PlayedMatch| arguments.game.as_ref().is_none_or(|game| played.game_name == *game);
-    let matches: Vec<PlayedMatch> = store.matches(arguments.contest)?.into_iter().filter(wanted).collect();
+    let all = store.matches(arguments.contest)?.into_iter().filter(wanted);
+    let (failures, matches): (Vec<PlayedMatch>, Vec<PlayedMatch>) = all.partition(PlayedMatch::is_failure);
     if matches.is_empty() {
         bail!(
             "there are no such matches; `senet match` and `senet tournament` play some, `senet ratings --contests` lists them"
@@ -95,13 +102,16 @@ pub(crate) fn run(arguments: Ratings) -> anyhow::Result<ExitCode> {
         matches.iter().flat_map(|played| played.seats.iter().map(|seat| seat.player.clone())).collect();
     let table = Table::new(&Vec::from_iter(players), &matches);
     if arguments.json {
-        let json = json!({ "matches": matches.len(), "players": table.standings, "cross": table.cross });
+        let json = json!({
+            "matches": matches.len(), "players": table.standings, "cross": table.cross,
+            "failures": score::failures(&failures),
+        });
         writeln!(out, "{}", serde_json::to_string_pretty(&json)?)?;
     } else if arguments.markdown {
         write!(out, "{}", table.markdown())?;
     } else {
         writeln!(out, "{} matches", matches.len())?;
-        write!(out, "{}", table.text())?;
+        write!(out, "{}{}", table.text(), score::failures_text(&failures))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: Try) -> anyhow::Result<ExitCode> {
     command(with_store(&["learn", &name, "--time", &format!("{}s", time.as_secs_f64())]))?;
     let fingerprint = canonical(&rules.program, canonical::BUDGET).fingerprint.0;
     let models = memory::open(store.clone())?.models()?;
-    if let Some(model) = models.iter().rfind(|model| model.game == fingerprint) {
+    if let Some(model) = crate::ranking::best_first(&models, fingerprint).first() {
         say("\nWhat it looks at, and how much that counts:")?;
         command(with_store(&["explain", &model.id.to_string(), "--top", "3"]))?;
     }

@@ -108,7 +108,7 @@ impl Kit {
         Ok(Plain::new(self.game()?.circuit.network.clone()))
     }
 
-    /// The newest model of the game in the memory, whatever the names.
+    /// The model of the game that plays, whatever the names.
     pub(crate) fn known(&self) -> anyhow::Result<Option<&Known>> {
         let make = || {
             let look = || -> anyhow::Result<Option<Known>> {
@@ -117,7 +117,7 @@ impl Kit {
                     return Ok(None);
                 }
                 let game = self.game().map_err(|why| anyhow!(why))?;
-                let known = evidence::newest_model(&store, self.fingerprint, game)?;
+                let known = evidence::best_model(&store, self.fingerprint, game, &evidence::warn)?;
                 Ok(known.map(|known| Known { id: known.entry.id, model: known.model, search: known.stored.search }))
             };
             look().map_err(|error| format!("{error:#}"))

@@ -1,4 +1,5 @@
-//! Contests: matches between players, kept one by one, so that a contest that was stopped or killed goes on where it was.
+//! Contests: matches between players, kept one by one, so that a contest that was stopped or killed goes on where it was. Each match is
+//! claimed before it is played, so that several processes with the same contest share the work.
 
 pub(crate) mod kit;
 pub(crate) mod pairing;
@@ -6,11 +7,12 @@ pub(crate) mod players;
 pub(crate) mod room;
 pub(crate) mod score;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use anyhow::anyhow;
-use arena::store::{PlayedMatch, PlayedSeat};
+use arena::store::{Claim, Owner, PlayedMatch, PlayedSeat};
 use arena::{Clocks, Store};
 use search::match_play;
 use search::statistics::Sprt;
@@ -23,7 +25,9 @@ use crate::evidence::{self, Bar};
 use crate::memory;
 
 /// Raised when matches are played in another way, so that kept ones are not mixed with others.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// How often to look whether another process is done.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// A contest.
 pub(crate) struct Contest {
@@ -44,11 +48,27 @@ pub(crate) struct Contest {
     pub(crate) test: Option<Sprt>,
     /// Matches that are played at once.
     pub(crate) parallel: usize,
-    /// Sets contests with the same settings apart.
-    pub(crate) edition: u32,
+    /// Whether it begins anew, whatever has been played.
+    pub(crate) fresh: bool,
 }
 
-/// What a contest is known by and about.
+/// All that the matches of a contest depend on: they are kept under this.
+#[derive(Serialize)]
+struct Key {
+    about: About,
+    rules: Vec<RulesKey>,
+}
+
+/// A game of a contest. The rules matter as they stand: openings are drawn in the order of their moves.
+#[derive(Serialize)]
+struct RulesKey {
+    fingerprint: String,
+    text: String,
+    /// The model that plays, where a player needs one; another one makes other matches.
+    model: Option<i64>,
+}
+
+/// What a contest is about.
 #[derive(Serialize)]
 struct About {
     version: u32,
@@ -66,7 +86,9 @@ struct About {
     /// The results between which the test decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<(f64, f64)>,
-    edition: u32,
+    /// Where time counts: matches that are played at once, and the threads of a player that uses several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_once: Option<(usize, usize)>,
 }
 
 /// What came of a contest.
@@ -74,8 +96,12 @@ pub(crate) struct Played {
     /// Its number in the memory.
     pub(crate) id: i64,
     pub(crate) matches: Vec<PlayedMatch>,
+    /// Matches that nobody can count, because somebody never gave an answer.
+    pub(crate) failures: Vec<PlayedMatch>,
     /// How many of them were there before.
     pub(crate) n_before: usize,
+    /// How many matches this process has played; others may have played some at the same time.
+    pub(crate) n_own: usize,
     /// How many were left out since a test had decided.
     pub(crate) n_spared: usize,
     /// What went wrong, each once, with how often.
@@ -85,16 +111,35 @@ pub(crate) struct Played {
 /// What the threads of a contest have in common.
 struct Shared<'a> {
     store: &'a mut Store,
+    id: i64,
+    owner: Owner,
+    /// The last match of the memory that was looked at.
+    seen: i64,
+    n_own: usize,
+    /// All matches, whoever has played them, in the order in which they were kept.
     matches: Vec<PlayedMatch>,
-    n_done: usize,
-    n_spared: usize,
+    failures: Vec<PlayedMatch>,
+    spared: BTreeSet<String>,
     complaints: BTreeMap<String, u32>,
     failed: Option<anyhow::Error>,
 }
 
 impl Shared<'_> {
+    /// Takes what has been kept since, by this process or by others.
+    fn look(&mut self) -> anyhow::Result<()> {
+        for (number, played) in self.store.matches_after(Some(self.id), self.seen)? {
+            self.seen = number;
+            if played.is_failure() { self.failures.push(played) } else { self.matches.push(played) }
+        }
+        Ok(())
+    }
+
     fn has(&self, pairing: &Pairing) -> bool {
-        self.matches.iter().any(|played| played.name == pairing.name)
+        self.matches.iter().chain(&self.failures).any(|played| played.name == pairing.name)
+    }
+
+    fn n_done(&self) -> usize {
+        self.matches.len() + self.failures.len()
     }
 
     fn n_played(&self, pairings: &[Pairing]) -> usize {
@@ -132,19 +177,33 @@ impl Contest {
             opening: self.opening,
             seed: self.seed,
             test: self.test.map(|test| (test.p0, test.p1)),
-            edition: self.edition,
+            at_once: self.nodes.is_none().then(|| (self.parallel, self.effort().threads)),
         }
     }
 
-    /// All that the matches depend on; a model that was learned since makes other matches.
     fn key(&self) -> anyhow::Result<String> {
-        let mut key = serde_json::to_string(&self.about())?;
-        for game in &self.games {
-            let needs_model = |name: &Name| matches!(name, Name::Greedy | Name::Learned(_) | Name::Portfolio);
-            let model = if self.players.iter().any(needs_model) { game.known()?.map(|known| known.id) } else { None };
-            key += &format!(" {:032x} {model:?}", game.fingerprint);
-        }
-        Ok(key)
+        let needs_model = |name: &Name| matches!(name, Name::Greedy | Name::Learned(_) | Name::Portfolio);
+        let needs_model = self.players.iter().any(needs_model);
+        let rules = |game: &Arc<Kit>| -> anyhow::Result<RulesKey> {
+            Ok(RulesKey {
+                fingerprint: format!("{:032x}", game.fingerprint),
+                text: format!("{:016x}", evidence::hash(game.rules.text.as_bytes())),
+                model: if needs_model { game.known()?.map(|known| known.id) } else { None },
+            })
+        };
+        let rules = self.games.iter().map(rules).collect::<anyhow::Result<_>>()?;
+        Ok(serde_json::to_string(&Key { about: self.about(), rules })?)
+    }
+
+    /// Contests of the same players in the same games that an earlier version has played. They are not gone on with.
+    pub(crate) fn earlier(&self, store: &Store) -> anyhow::Result<Vec<i64>> {
+        let own = serde_json::to_value(self.about())?;
+        let is_same = |about: &str| {
+            let about: serde_json::Value = serde_json::from_str(about).unwrap_or_default();
+            ["games", "players", "format", "seed"].iter().all(|name| about[name] == own[name])
+        };
+        let earlier = store.contests()?.into_iter().filter(|contest| contest.run == 0 && is_same(&contest.about));
+        Ok(earlier.map(|contest| contest.id).collect())
     }
 
     /// Says what is missing before anything is played.
@@ -172,43 +231,70 @@ impl Contest {
 
     /// Plays the matches that are missing; each is kept as soon as it is over.
     pub(crate) fn play(&self, store: &mut Store, bar: &Bar) -> anyhow::Result<Played> {
-        let id = store.contest(&self.key()?, &serde_json::to_string(&self.about())?, memory::now())?;
+        let about = serde_json::to_string(&self.about())?;
+        let id = store.contest(&self.key()?, &about, memory::now(), self.fresh)?;
         let (plan, names) = (self.plan(), self.names());
-        let matches = store.matches(Some(id))?;
-        let n_before = matches.len();
+        let owner = store.owner()?;
+        let mut shared = Shared {
+            store,
+            id,
+            owner,
+            seen: 0,
+            n_own: 0,
+            matches: Vec::new(),
+            failures: Vec::new(),
+            spared: BTreeSet::new(),
+            complaints: BTreeMap::new(),
+            failed: None,
+        };
+        shared.look()?;
+        // What failed before is tried again.
+        shared.failures.clear();
+        let n_before = shared.matches.len();
         let openings: Vec<Vec<Vec<Vec<String>>>> = (self.games.iter().enumerate())
             .map(|(game, kit)| room::openings(&kit.rules, plan.n_openings(game), self.opening, self.seed))
             .collect::<Result<_, _>>()
             .map_err(|why| anyhow!(why))?;
-        let shared =
-            Shared { store, matches, n_done: n_before, n_spared: 0, complaints: BTreeMap::new(), failed: None };
         let shared = Mutex::new(shared);
         for round in 0..plan.n_rounds() {
             let pairings = plan.round(round, &locked(&shared).matches);
             // The seatings of a pair with an opening belong together, so that nobody is helped by a better seat.
             let turns: Vec<&[Pairing]> = pairings.chunk_by(|one, other| one.turn() == other.turn()).collect();
             let n_missing = pairings.len() - locked(&shared).n_played(&pairings);
-            let n_all = locked(&shared).n_done + n_missing;
+            let n_all = locked(&shared).n_done() + n_missing;
             let one = |_: &mut (), number: u32| {
                 let turn = turns[number as usize];
-                self.turn(&shared, id, turn, &openings[turn[0].game][turn[0].opening], (bar, n_all))
+                self.turn(&shared, turn, &openings[turn[0].game][turn[0].opening], (bar, n_all))
             };
-            match_play::on_threads(0..turns.len() as u32, self.parallel, || (), one);
-            if let Some(error) = locked(&shared).failed.take() {
-                return Err(error);
+            loop {
+                match_play::on_threads(0..turns.len() as u32, self.parallel, || (), one);
+                let mut table = locked(&shared);
+                if let Some(error) = table.failed.take() {
+                    return Err(error);
+                }
+                table.look()?;
+                let is_there = |pairing: &Pairing| table.has(pairing) || table.spared.contains(&pairing.name);
+                if pairings.iter().all(is_there) {
+                    break;
+                }
+                // Others are playing what is missing; should one of them end before it is done, this one goes on.
+                bar.show("matches; others play the rest", table.n_done(), n_all);
+                drop(table);
+                std::thread::sleep(WAIT);
             }
         }
-        let Shared { matches, n_spared, complaints, .. } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Shared { matches, failures, spared, complaints, n_own, .. } = shared;
         let of_players = |played: &PlayedMatch| played.seats.iter().all(|seat| names.contains(&seat.player));
         let matches = matches.into_iter().filter(of_players).collect();
-        Ok(Played { id, matches, n_before, n_spared, complaints })
+        Ok(Played { id, matches, failures, n_before, n_own, n_spared: spared.len(), complaints })
     }
 
-    /// Plays the missing matches of a turn and keeps them, unless the pair has been decided; nothing if no other is to be begun.
+    /// Plays the missing matches of a turn that nobody else plays and keeps them, unless the pair has been decided; nothing if no other
+    /// is to be begun.
     fn turn(
         &self,
         shared: &Mutex<Shared>,
-        id: i64,
         turn: &[Pairing],
         opening: &[Vec<String>],
         shown: (&Bar, usize),
@@ -219,20 +305,34 @@ impl Contest {
             let (one, other) = (turn[0].lineup.iter().min()?, turn[0].lineup.iter().max()?);
             let is_decided = score::decided(test, &table.matches, &names[*one], &names[*other]).is_some();
             if is_decided && table.n_played(turn) == 0 {
-                table.n_spared += turn.len();
+                table.spared.extend(turn.iter().map(|pairing| pairing.name.clone()));
                 return Some(());
             }
         }
-        turn.iter().try_for_each(|pairing| {
-            if locked(shared).has(pairing) { Some(()) } else { self.one(shared, id, pairing, opening, shown) }
+        turn.iter().try_for_each(|pairing| match self.claim(shared, pairing) {
+            Ok(true) => self.one(shared, pairing, opening, shown),
+            Ok(false) => Some(()),
+            Err(error) => {
+                locked(shared).failed = Some(error);
+                None
+            }
         })
+    }
+
+    /// Whether a match is to be played by this process.
+    fn claim(&self, shared: &Mutex<Shared>, pairing: &Pairing) -> anyhow::Result<bool> {
+        let mut table = locked(shared);
+        if table.has(pairing) {
+            return Ok(false);
+        }
+        let Shared { store, id, owner, .. } = &mut *table;
+        Ok(store.claim(*id, &pairing.name, owner)? == Claim::Granted)
     }
 
     /// Plays one match and keeps it; nothing if something went wrong.
     fn one(
         &self,
         shared: &Mutex<Shared>,
-        id: i64,
         pairing: &Pairing,
         opening: &[Vec<String>],
         (bar, n_all): (&Bar, usize),
@@ -252,15 +352,16 @@ impl Contest {
         if let Some(complaint) = complaint {
             *table.complaints.entry(complaint).or_default() += 1;
         }
-        if let Err(error) = table.store.keep_match(id, &played) {
-            table.failed = Some(error.into());
+        table.n_own += 1;
+        let id = table.id;
+        let kept = table.store.keep_match(id, &played).map_err(Into::into).and_then(|()| table.look());
+        if let Err(error) = kept {
+            table.failed = Some(error);
             return None;
         }
-        table.matches.push(played);
-        table.n_done += 1;
         let standings = score::standings(&self.names(), &table.matches);
         let best = standings.iter().max_by(|a, b| a.elo.total_cmp(&b.elo)).map_or("", |standing| &standing.player);
-        bar.show(&format!("matches; {best} leads"), table.n_done, n_all);
+        bar.show(&format!("matches; {best} leads"), table.n_done(), n_all);
         Some(())
     }
 
@@ -286,11 +387,12 @@ impl Contest {
             1 => (0..n_seats).map(|seat| play(seat..seat + 1)).collect::<anyhow::Result<Vec<_>>>()?,
             _ => vec![play(0..n_seats)?],
         };
-        let goals = outcomes.iter().flat_map(|outcome| outcome.goals.iter().zip(&outcome.faults));
-        let seats = goals.zip(&pairing.lineup).map(|((&goal, &faults), &player)| PlayedSeat {
+        let goals = outcomes.iter().flat_map(|outcome| outcome.goals.iter().zip(&outcome.faults).zip(&outcome.failed));
+        let seats = goals.zip(&pairing.lineup).map(|(((&goal, &faults), &failed), &player)| PlayedSeat {
             player: self.players[player].text(),
             goal,
             faults,
+            failed,
         });
         let moves: Vec<&Vec<Vec<String>>> = outcomes.iter().map(|outcome| &outcome.moves).collect();
         let moves = if moves.len() == 1 { serde_json::to_string(moves[0])? } else { serde_json::to_string(&moves)? };

@@ -223,8 +223,12 @@ mod tests {
                 for pairing in &pairings {
                     let goal =
                         |seat: usize| Some(if pairing.lineup[seat] < pairing.lineup[1 - seat] { 100 } else { 0 });
-                    let seat =
-                        |seat| PlayedSeat { player: format!("p{}", pairing.lineup[seat]), goal: goal(seat), faults: 0 };
+                    let seat = |seat| PlayedSeat {
+                        player: format!("p{}", pairing.lineup[seat]),
+                        goal: goal(seat),
+                        faults: 0,
+                        failed: false,
+                    };
                     let (name, game_name, moves) = (pairing.name.clone(), String::new(), String::new());
                     let seats = vec![seat(0), seat(1)];
                     played.push(PlayedMatch { name, game: 0, game_name, moves, played_at: 0, seats });

@@ -21,12 +21,14 @@ pub(crate) struct Outcome {
     pub(crate) goals: Vec<Option<i64>>,
     /// For each role, its moves that were late, not legal or missing.
     pub(crate) faults: Vec<u32>,
+    /// For each role, whether it never gave an answer that counts; then the match says nothing about anybody.
+    pub(crate) failed: Vec<bool>,
     /// What was wrong first, if anything was.
     pub(crate) complaint: Option<String>,
 }
 
 /// Plays a match. `contestants` stand in the order of the rules' roles. The first moves are given by the opening. A move that is
-/// late, not legal or missing is made by chance instead.
+/// late, not legal or missing is made by chance instead. If somebody does not even begin, nothing is played.
 pub(crate) fn play(
     rules: &Rules,
     contestants: &mut [Box<dyn Contestant>],
@@ -37,13 +39,23 @@ pub(crate) fn play(
     let mut judge = Judge::new(rules, None)?;
     let n_roles = contestants.len();
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut outcome = Outcome { goals: vec![None; n_roles], faults: vec![0; n_roles], ..Outcome::default() };
+    let mut outcome = Outcome {
+        goals: vec![None; n_roles],
+        faults: vec![0; n_roles],
+        failed: vec![false; n_roles],
+        ..Outcome::default()
+    };
     for (role, contestant) in contestants.iter_mut().enumerate() {
-        // Who is not ready makes its moves by chance.
         if let Err(why) = contestant.start(rules, role, clocks, Instant::now() + clocks.start) {
+            outcome.failed[role] = true;
             outcome.complaint.get_or_insert(format!("{}: {why}", contestant.name()));
         }
     }
+    if outcome.failed.contains(&true) {
+        contestants.iter_mut().for_each(|contestant| contestant.stop(None));
+        return Ok(outcome);
+    }
+    let mut n_asked = vec![0; n_roles];
     while !judge.is_terminal()? && outcome.moves.len() < PLIES {
         let legal: Vec<Vec<String>> = (0..n_roles).map(|role| judge.legal(role)).collect::<Result<_, _>>()?;
         if legal.iter().any(Vec::is_empty) {
@@ -59,6 +71,7 @@ pub(crate) fn play(
                 joint.push(given[role].clone());
                 continue;
             }
+            n_asked[role] += 1;
             let deadline = Instant::now() + clocks.play;
             let answer = contestant.play(last, deadline);
             let late = Instant::now() > deadline + GRACE;
@@ -83,6 +96,8 @@ pub(crate) fn play(
     if judge.is_terminal()? {
         outcome.goals = judge.goals()?;
     }
+    let never = |(&asked, &faults): (&u32, &u32)| asked > 0 && faults == asked;
+    outcome.failed = n_asked.iter().zip(&outcome.faults).map(never).collect();
     let last = outcome.moves.last().map(Vec::as_slice);
     contestants.iter_mut().for_each(|contestant| contestant.stop(last));
     Ok(outcome)
@@ -191,6 +206,7 @@ mod tests {
             let mut players: Vec<Box<dyn Contestant>> = vec![Box::new(arena::Legal::new()), Box::new(parrot)];
             let outcome = play(&rules, &mut players, CLOCKS, &[], 1).expect("it can be played");
             assert!(outcome.faults[1] >= 2 && outcome.faults[0] == 0, "{outcome:?}");
+            assert_eq!(outcome.failed, [false, true], "{outcome:?}");
             assert_eq!(outcome.complaint.as_deref(), Some(complaint));
             assert!(outcome.goals.iter().all(Option::is_some));
         }

@@ -1,5 +1,6 @@
 //! What the matches of a contest come to: standings, cross tables and ratings.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use arena::rating::{Rating, Results};
@@ -40,6 +41,23 @@ fn result(played: &PlayedMatch, player: &str) -> Option<f64> {
     let goals = played.seats.iter().filter(|seat| seat.player == player).map(|seat| seat.goal.unwrap_or(50) as f64);
     let goals: Vec<f64> = goals.collect();
     (!goals.is_empty()).then(|| goals.iter().sum::<f64>() / goals.len() as f64)
+}
+
+/// How often each player never answered.
+pub(crate) fn failures(matches: &[PlayedMatch]) -> BTreeMap<&str, u32> {
+    let mut found = BTreeMap::new();
+    for played in matches {
+        let failed: BTreeSet<&str> =
+            played.seats.iter().filter(|seat| seat.failed).map(|seat| seat.player.as_str()).collect();
+        failed.into_iter().for_each(|player| *found.entry(player).or_default() += 1);
+    }
+    found
+}
+
+/// The same in words, a line for each player.
+pub(crate) fn failures_text(matches: &[PlayedMatch]) -> String {
+    let line = |(player, n): (&str, u32)| format!("{player} never answered in {n} matches, which do not count\n");
+    failures(matches).into_iter().map(line).collect()
 }
 
 /// The points of one against the other after each match in which they met: a win is 1, a draw ½.
@@ -229,7 +247,12 @@ mod tests {
     use super::*;
 
     fn played(seats: &[(&str, Option<i64>)]) -> PlayedMatch {
-        let seat = |&(player, goal): &(&str, Option<i64>)| PlayedSeat { player: player.to_owned(), goal, faults: 0 };
+        let seat = |&(player, goal): &(&str, Option<i64>)| PlayedSeat {
+            player: player.to_owned(),
+            goal,
+            faults: 0,
+            failed: false,
+        };
         let text = String::new;
         PlayedMatch {
             name: text(),

@@ -72,9 +72,16 @@ impl Study {
         // Step 1. Is it known?
         let form = canonical(&self.program, canonical::BUDGET);
         let fingerprint = form.fingerprint.0;
-        let store =
-            self.memory.as_ref().map(|path| Store::open(path)).transpose().map_err(|error| error.to_string())?;
-        let models = store.as_ref().map(|store| store.models()).transpose().map_err(|error| error.to_string())?;
+        // A memory that can't be used is like none; nothing is to keep a player from playing.
+        let opened = self.memory.as_ref().map(|path| Store::open(path).and_then(|store| Ok((store.models()?, store))));
+        let (models, store) = match opened.transpose() {
+            Ok(opened) => opened.unzip(),
+            Err(error) => {
+                note(&format!("plays without a memory: {error}"));
+                (None, None)
+            }
+        };
+        store.iter().flat_map(Store::notices).for_each(|notice| note(notice));
         let is_known = models.is_some_and(|models| models.iter().any(|entry| entry.game == fingerprint));
         let may_learn = self.learn && left() >= LEAST;
         if (!is_known && !may_learn) || stop() {
@@ -84,10 +91,13 @@ impl Study {
         let game = Game::new(form.respelled(&self.program), self.seed)
             .map_err(|why| format!("it can't be grounded: {why}"))?;
         let game = Arc::new(game);
-        let known =
-            store.as_ref().map(|store| evidence::newest_model_of_a_course(store, fingerprint, &game)).transpose();
-        let known = known.map_err(|error| error.to_string())?.flatten();
+        let look = |store| evidence::best_model_of_a_course(store, fingerprint, &game, note);
+        let known = store.as_ref().map_or(Ok(None), look).unwrap_or_else(|error| {
+            note(&format!("{error:#}"));
+            None
+        });
         let seconds = known.as_ref().map_or(0.0, |known| seconds(&known.entry.about));
+        let origin = known.as_ref().map(|known| json!({ "model": known.entry.id, "game": known.entry.game_name }));
         let of_old = known.as_ref().map(|known| Knowledge {
             model: known.model.clone(),
             search: known.stored.search,
@@ -105,7 +115,8 @@ impl Study {
             return Ok(Found { game: Some(game), knowledge: of_old });
         };
         if let Some(path) = self.memory.as_ref().filter(|_| self.keep)
-            && let Err(error) = self.keep(path, fingerprint, &learned, seconds)
+            && store.is_some()
+            && let Err(error) = self.keep(path, fingerprint, &learned, seconds, origin)
         {
             note(&format!("what was learned can't be kept: {error}"));
         }
@@ -113,7 +124,14 @@ impl Study {
         Ok(Found { game: Some(game), knowledge })
     }
 
-    fn keep(&self, path: &Path, fingerprint: u128, learned: &Learned, before: f64) -> anyhow::Result<()> {
+    fn keep(
+        &self,
+        path: &Path,
+        fingerprint: u128,
+        learned: &Learned,
+        before: f64,
+        origin: Option<serde_json::Value>,
+    ) -> anyhow::Result<()> {
         let mut store = Store::open(path)?;
         let met = arena::meet((*self.program).clone());
         arena::remember(&mut store, &met, &self.name, &self.text, memory::now())?;
@@ -122,6 +140,7 @@ impl Study {
             "generations": learned.course.history().len() - 1,
             "matches": learned.course.history().last().map_or(0, |last| last.n_matches),
             "search": learned.search, "curve": learned.course.history(), "learned": "before a match",
+            "origin": origin,
         });
         let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
         store.keep_model(fingerprint, &about.to_string(), &bytes, memory::now())?;

@@ -293,6 +293,41 @@ fn a_preview_is_time_to_learn() {
     std::fs::remove_dir_all(folder).expect("the folder is there");
 }
 
+/// A memory that can't be used does not keep it from learning.
+#[test]
+fn it_learns_without_a_memory_that_cannot_be_opened() {
+    let folder = std::env::temp_dir().join(format!("senet-portfolio-strange-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("made");
+    let file = folder.join("notes.txt");
+    std::fs::write(&file, "these are notes, and no memory ".repeat(40)).expect("written");
+    let rules = game("connect-3-3x3");
+    let notes = std::sync::Mutex::new(Vec::new());
+    let mut found = None;
+    // On a busy machine the first time may be too short.
+    for seconds in [8, 20, 40] {
+        let study = Study {
+            name: "copy".to_owned(),
+            text: rules.text.clone(),
+            program: rules.program(),
+            memory: Some(file.clone()),
+            seed: 1,
+            threads: 2,
+            learn: true,
+            keep: true,
+            until: Instant::now() + Duration::from_secs(seconds),
+        };
+        let note = |text: &str| notes.lock().expect("no panic").push(text.to_owned());
+        found = study.go(&|| false, &note).expect("it can be grounded").knowledge;
+        if found.is_some() {
+            break;
+        }
+    }
+    assert!(found.is_some_and(|knowledge| knowledge.origin.starts_with("learned in")));
+    assert!(notes.into_inner().expect("no panic")[0].contains("plays without a memory"));
+    assert!(std::fs::read_to_string(&file).expect("still there").starts_with("these are notes"));
+    std::fs::remove_dir_all(folder).expect("removed");
+}
+
 /// A model that was learned is found again whatever the names, and used.
 #[test]
 fn a_scrambled_copy_of_a_learned_game_is_known() {

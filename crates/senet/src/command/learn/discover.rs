@@ -13,6 +13,7 @@ use learn::discover::cycle::{self, Run, Stage};
 use learn::discover::field::{self, Field};
 use learn::discover::words;
 use serde::Serialize;
+use serde_json::json;
 
 use super::{Learn, MEASURING, Method};
 use crate::evidence::{self, Bar};
@@ -104,9 +105,14 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let lines = options.lines.map_or(common.lines.clone(), |n| vec![n.max(1)]);
     let settings = cycle::Settings { seed: arguments.seed, lines, span: options.span, ..common };
     // Step 1. A run that was left, or a new one.
-    let hash = evidence::hash(format!("discover {VERSION} {settings:?}"));
+    // All else is as usual, which the version stands for.
+    let hash = json!({
+        "kind": if is_thesis { "discover-thesis" } else { "discover" }, "version": VERSION, "seed": settings.seed,
+        "lines": settings.lines, "span": settings.span,
+    });
+    let hash = evidence::hash(hash.to_string());
     let key = Key { game: pupil.fingerprint.0, seed: arguments.seed, settings: hash };
-    let kept = if arguments.resume { pupil.memory.course(key)? } else { None };
+    let kept = pupil.kept(key, arguments.resume, &|_| None, &bar)?;
     let (mut run, before) = match kept {
         Some(bytes) => resume(&bytes, &field).unwrap_or_else(|why| {
             bar.above(&format!("warning: the run in the memory can't be gone on with, so a new one begins: {why}"));
@@ -185,7 +191,8 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
         words: said(best, &field)?,
     };
     if let Some(file) = &options.out {
-        std::fs::write(file, &report.function).with_context(|| format!("{} can't be written", file.display()))?;
+        arena::store::write_whole(file, report.function.as_bytes())
+            .with_context(|| format!("{} can't be written", file.display()))?;
     }
     let mut out = std::io::stdout().lock();
     if arguments.json {

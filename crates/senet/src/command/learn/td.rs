@@ -19,8 +19,9 @@ use learn::td::{improved, thesis};
 use machine::RoleId;
 use search::statistics;
 use serde::Serialize;
+use serde_json::json;
 
-use super::{KEEP_EVERY, Learn, MEASURING, Method, Pupil, print_scores};
+use super::{KEEP_EVERY, Learn, Left, MEASURING, Method, Pupil, print_scores};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Score};
 use crate::memory;
@@ -181,12 +182,15 @@ impl Plan {
 
     /// What training is kept under: all that it depends on but time.
     fn key(&self, game: u128) -> Key {
-        let settings = match self.method {
-            Method::TdThesis => format!("{:?}", self.thesis()),
-            _ => format!("{:?}", self.improved()),
-        };
-        let all = format!("td {VERSION} {:?} {} {settings}", self.method, positions::PLAY_VERSION);
-        Key { game, seed: self.seed, settings: evidence::hash(all) }
+        // All else is as usual, which the version stands for.
+        let all = json!({
+            "kind": self.name(), "version": VERSION, "play_version": positions::PLAY_VERSION, "seed": self.seed,
+        });
+        Key { game, seed: self.seed, settings: evidence::hash(all.to_string()) }
+    }
+
+    fn name(&self) -> &'static str {
+        if self.method == Method::TdThesis { "td-thesis" } else { "td" }
     }
 
     /// The settings with what changes nothing but when it ends.
@@ -255,7 +259,23 @@ impl Plan {
 /// no more than what is being done.
 fn train(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -> anyhow::Result<(Training, f64)> {
     let key = plan.key(pupil.fingerprint.0);
-    let kept = if plan.resume { pupil.memory.course(key)? } else { None };
+    let left = |bytes: &[u8]| {
+        let (seconds, kept) = bytes.split_first_chunk::<8>()?;
+        let (model, generations, matches) = match plan.method {
+            Method::TdThesis => {
+                let kept = thesis::Checkpoint::from_bytes(kept).ok()?;
+                let n = kept.history.last().map_or(0, |last| u64::from(last.n_matches) * last.results.len() as u64);
+                (kept.model, kept.history.len(), n)
+            }
+            _ => {
+                let kept = improved::Checkpoint::from_bytes(kept).ok()?;
+                let n = kept.history.last().map_or(0, |last| u64::from(last.n_matches));
+                (kept.model, kept.history.len().saturating_sub(1), n)
+            }
+        };
+        Some(Left::new(model, Some(plan.name()), plan.seed, (f64::from_le_bytes(*seconds), generations, matches)))
+    };
+    let kept = pupil.kept(key, plan.resume, &left, bar)?;
     let resumed = kept.and_then(|kept| {
         plan.resume(pupil, &kept)
             .inspect_err(|why| {
@@ -346,7 +366,7 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     }
     bar.clear();
     let about = About {
-        method: if plan.method == Method::TdThesis { "td-thesis" } else { "td" },
+        method: plan.name(),
         seed: plan.seed,
         version: env!("CARGO_PKG_VERSION"),
         seconds,
@@ -362,7 +382,7 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     };
     let bytes = Stored { search, ..training.kept().0 }.to_bytes();
     let text = serde_json::to_string(&about)?;
-    let model = pupil.memory.keep_model(pupil.fingerprint.0, &text, &bytes, memory::now())?;
+    let model = pupil.keep_bytes(plan.key(pupil.fingerprint.0), &text, &bytes)?;
     let report = Report { game: rules.game_name(), fingerprint: pupil.fingerprint.to_string(), model, about };
     let mut out = std::io::stdout().lock();
     if arguments.json {
