@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use ::learn::course::Stored;
 use anyhow::{Context, bail};
 use arena::Store;
+use arena::store::write_whole;
 use clap::{Args, ValueEnum};
 use gdl::program::Term;
 use gdl::symbol::keyword;
 use insight::canonical::{self, canonical};
+use serde_json::json;
 
 use self::report::{Report, Row};
 use self::state::{Played, State};
@@ -24,6 +26,7 @@ use super::learn::{self, Plan, Pupil};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Comparison, Kind, Pace, Players, Tally};
 use crate::memory;
+use crate::ranking;
 use crate::rules::{self, Rules};
 
 /// Learns games and measures what the learned players are worth, with intervals
@@ -204,7 +207,19 @@ impl Climb {
         let tasks = names.iter().map(|name| self.task(name)).collect::<anyhow::Result<Vec<Task>>>()?;
         let n_damaged = self.state().n_damaged;
         if n_damaged > 0 {
-            self.say(&format!("warning: {n_damaged} lines of `{}` can't be read and are passed over", file.display()));
+            self.say(&format!(
+                "warning: {n_damaged} lines of `{}` are cut short or damaged, and are passed over",
+                file.display()
+            ));
+        }
+        let of_tasks = |part: fn(&Task) -> &str| tasks.iter().map(part).collect::<BTreeSet<&str>>();
+        let n_others = self.state().n_others(&of_tasks(|task| &task.key), &of_tasks(|task| &task.name));
+        if n_others > 0 {
+            self.say(&format!(
+                "note: in `{}` these games were also learned {n_others} times with other settings or by another version; \
+                 that and its matches stay there, and are not used",
+                file.display()
+            ));
         }
         if !arguments.report_only {
             self.say(&format!("what is done is kept in `{}`", file.display()));
@@ -238,10 +253,7 @@ impl Climb {
         let mut out = std::io::stdout().lock();
         if let Some(file) = &arguments.out {
             // The page is there as a whole, or as it was.
-            let unfinished = file.with_extension("unfinished");
-            std::fs::write(&unfinished, report.page())
-                .and_then(|()| std::fs::rename(&unfinished, file))
-                .with_context(|| format!("can't write `{}`", file.display()))?;
+            write_whole(file, report.page().as_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
         }
         if arguments.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -263,11 +275,15 @@ impl Climb {
             generations: arguments.generations,
             resume: true,
             fresh: true,
-            purpose: format!("ladder {:?} {:?}", arguments.time, arguments.generations),
+            purpose: json!({ "ladder": arguments.time.as_secs_f64(), "generations": arguments.generations })
+                .to_string(),
             all_time_counts: true,
         };
         let fingerprint = canonical(&rules.program, canonical::BUDGET).fingerprint;
-        let key = self.hash(&format!("{fingerprint} {}", plan.hash()));
+        let key = hash(&json!({
+            "program": env!("CARGO_PKG_VERSION"), "game": fingerprint.to_string(), "seed": plan.seed,
+            "course": format!("{:016x}", plan.hash()),
+        }));
         let roles: Vec<_> = rules.program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE).collect();
         let is_alone = matches!(&roles[..], [role] if role.head.args.iter().all(Term::is_ground));
         Ok(Task { name: rules.game_name(), is_alone, key, rules, plan })
@@ -332,6 +348,7 @@ impl Climb {
                 self.say(&format!("{place}: {mean:.1} ({low:.1} to {high:.1}) in {n} matches{left}"));
             }
         }
+        self.keep_scores(&learned)?;
         Ok(row(Some(&learned)))
     }
 
@@ -399,11 +416,22 @@ impl Climb {
         }
     }
 
+    /// Keeps what a model was measured to be worth with it, so that it counts when the model that plays is chosen.
+    fn keep_scores(&self, learned: &state::Learned) -> anyhow::Result<()> {
+        let mut store = memory::open(self.arguments.store.clone())?;
+        let scores: Vec<_> = self.tallies(learned).iter().filter_map(Tally::score).collect();
+        if let Some(entry) = store.models()?.into_iter().find(|entry| entry.id == learned.model) {
+            store.describe_model(entry.id, &ranking::with_scores(&entry, scores))?;
+        }
+        Ok(())
+    }
+
     /// A model's bytes, if the memory has it still.
     fn model(&self, learned: &state::Learned) -> anyhow::Result<Option<Vec<u8>>> {
         let store = memory::open(self.arguments.store.clone())?;
         let Some(entry) = store.models()?.into_iter().find(|entry| entry.id == learned.model) else { return Ok(None) };
-        Ok(store.model(&entry)?.filter(|bytes| content_hash(bytes) == learned.content))
+        let bytes = evidence::undamaged(store.model(&entry), &self.bar, "the game is learned again")?;
+        Ok(bytes.filter(|bytes| content_hash(bytes) == learned.content))
     }
 
     /// The comparisons of a game, with the matches that are kept.
@@ -446,18 +474,11 @@ impl Climb {
     /// What the matches of a comparison are kept under.
     fn cell(&self, learned: &state::Learned, comparison: &Comparison) -> String {
         let time = if comparison.kind.is_timed() { comparison.move_time } else { Duration::ZERO };
-        let seed = self.arguments.seed;
-        self.hash(&format!(
-            "{} {} {} {:?} {time:?} {seed}",
-            measure::VERSION,
-            learned.fingerprint,
-            learned.content,
-            comparison.kind
-        ))
-    }
-
-    fn hash(&self, text: &str) -> String {
-        format!("{:016x}", evidence::hash(format!("{} {text}", env!("CARGO_PKG_VERSION"))))
+        hash(&json!({
+            "program": env!("CARGO_PKG_VERSION"), "version": measure::VERSION, "game": learned.fingerprint,
+            "model": learned.content, "kind": comparison.kind, "move_time": time.as_secs_f64(),
+            "seed": self.arguments.seed,
+        }))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -472,6 +493,11 @@ impl Climb {
 
 fn content_hash(bytes: &[u8]) -> String {
     format!("{:016x}", evidence::hash(bytes))
+}
+
+/// What something is kept under that depends on all this.
+fn hash(all: &serde_json::Value) -> String {
+    content_hash(all.to_string().as_bytes())
 }
 
 /// A time as people say it.

@@ -1,16 +1,17 @@
 //! What a ladder has done so far: a file of JSON lines, one for each game that was learned and each match that was played.
 //!
-//! A line is written at once when there is something to keep, so a kill costs what is under way. The line that a kill cut short is
-//! passed over when the file is read again.
+//! A line is written at once when there is something to keep, so a kill costs what is under way. Each line ends with a checksum. One
+//! that a kill cut short, or that is damaged, is passed over when the file is read again.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence;
 use crate::measure::{Kind, Outcome};
 
 /// A line of the file.
@@ -82,6 +83,10 @@ impl State {
             std::fs::create_dir_all(folder).with_context(fail)?;
         }
         let mut file = OpenOptions::new().create(true).append(true).open(path).with_context(fail)?;
+        // Two that do the same would do it twice. The system gives the lock up when the process ends, in whatever way.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            bail!("another `senet ladder` is at work with `{}`; wait for it, or name another --state", path.display());
+        }
         // A line that was cut short is not to spoil the next one.
         let text = std::fs::read(path).with_context(fail)?;
         if text.last().is_some_and(|&last| last != b'\n') {
@@ -100,9 +105,9 @@ impl State {
         };
         let mut state = State { file: None, learned: BTreeMap::new(), matches: BTreeMap::new(), n_damaged: 0 };
         for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice(line) {
-                Ok(record) => state.take(record),
-                Err(_) => state.n_damaged += 1,
+            match checked(line).and_then(|line| serde_json::from_slice(line).ok()) {
+                Some(record) => state.take(record),
+                None => state.n_damaged += 1,
             }
         }
         Ok(state)
@@ -117,7 +122,7 @@ impl State {
 
     fn write(&mut self, record: Record) -> anyhow::Result<()> {
         if let Some(file) = &mut self.file {
-            let line = serde_json::to_string(&record)? + "\n";
+            let line = sealed(serde_json::to_string(&record)?) + "\n";
             file.write_all(line.as_bytes()).context("can't write what was done")?;
         }
         self.take(record);
@@ -132,6 +137,12 @@ impl State {
         self.write(Record::Match(played))
     }
 
+    /// How often some games were learned under none of these keys.
+    pub(super) fn n_others(&self, keys: &BTreeSet<&str>, games: &BTreeSet<&str>) -> usize {
+        let is_other = |learned: &&Learned| !keys.contains(&*learned.key) && games.contains(&*learned.game);
+        self.learned.values().filter(is_other).count()
+    }
+
     /// What came of learning under a key; the last time counts.
     pub(super) fn learned(&self, key: &str) -> Option<&Learned> {
         self.learned.get(key)
@@ -141,6 +152,27 @@ impl State {
     pub(super) fn matches(&self, cell: &str) -> &[Outcome] {
         self.matches.get(cell).map_or(&[], |matches| matches)
     }
+}
+
+/// What stands before the checksum at the end of a line.
+const SUM: &str = ",\"sum\":\"";
+/// So long is the end of a line from there on: sixteen digits, a quotation mark and a brace.
+const END: usize = SUM.len() + 18;
+
+/// A JSON object with a checksum as its last field.
+fn sealed(mut line: String) -> String {
+    let sum = evidence::hash(&line);
+    line.pop();
+    line + SUM + &format!("{sum:016x}\"}}")
+}
+
+/// A line, if it is what was written. Earlier versions wrote no checksums.
+fn checked(line: &[u8]) -> Option<&[u8]> {
+    let Some(start) = line.len().checked_sub(END).filter(|&start| line[start..].starts_with(SUM.as_bytes())) else {
+        return Some(line).filter(|line| !line.ends_with(b"\"}"));
+    };
+    let expected = u64::from_str_radix(std::str::from_utf8(&line[start + SUM.len()..line.len() - 2]).ok()?, 16).ok()?;
+    (evidence::hash([&line[..start], b"}"].concat()) == expected).then_some(line)
 }
 
 #[cfg(test)]
@@ -168,6 +200,32 @@ mod tests {
         let state = State::read(&path).expect("read");
         assert_eq!(state.matches("c").iter().map(|outcome| outcome.number).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!((state.n_damaged, state.matches("d").len()), (1, 0));
+        std::fs::remove_file(&path).expect("removed");
+    }
+
+    /// A bit that is flipped costs its line, whatever it is; lines without checksums are read as before.
+    #[test]
+    fn damage_costs_a_line_and_is_counted() {
+        let path = std::env::temp_dir().join(format!("senet-ladder-damage-{}.jsonl", std::process::id()));
+        _ = std::fs::remove_file(&path);
+        let mut state = State::open(&path).expect("made");
+        (0..3).for_each(|number| state.add_match(played(number)).expect("written"));
+        drop(state);
+        let text = std::fs::read(&path).expect("written");
+        let length = text.iter().position(|&byte| byte == b'\n').expect("a line");
+        for bit in 0..8 * length {
+            let mut damaged = text.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, damaged).expect("written");
+            let state = State::read(&path).expect("read");
+            // The digits of a checksum may be small or large.
+            let is_whole = state.n_damaged == 0;
+            let expected: Vec<Outcome> = (u32::from(!is_whole)..3).map(|number| played(number).outcome).collect();
+            assert_eq!(state.matches("c"), expected, "bit {bit}");
+        }
+        let old = serde_json::to_string(&Record::Match(played(7))).expect("JSON");
+        std::fs::write(&path, old).expect("written");
+        assert_eq!(State::read(&path).expect("read").matches("c").len(), 1);
         std::fs::remove_file(&path).expect("removed");
     }
 }
