@@ -5,17 +5,19 @@
 //! joins the newest facts of one literal with everything else. Facts that depend on neither `true` nor `does` are
 //! derived once and kept; the others are derived anew for each state.
 //!
-//! A relation that grows too large for a table is turned into a procedure, which derives only the facts that somebody
-//! asks for: see [`eval`].
+//! A relation that grows too large for a table, or takes too much work, is turned into a procedure, which derives only the
+//! facts that somebody asks for: see [`tabling`].
 //!
 //! This is the oracle of the project: it favours plain code, and its answers depend neither on the order of rules nor
 //! on the order of literals.
 
+mod code;
 pub(crate) mod distribute;
 mod eval;
 mod plan;
 mod strata;
 mod table;
+mod tabling;
 mod terms;
 
 use std::fmt;
@@ -28,9 +30,11 @@ pub use terms::{TermId, Terms};
 use crate::program::{Formula, Program, Relation, Rule, RuleId, Term};
 use crate::stop::Stop;
 use crate::symbol::{Symbols, keyword};
-use eval::{Broken, Clause, Evaluation, Frame, Memo, Procedure, Sink, Tabling};
+use code::Code;
+use eval::{Bounds, Broken, Evaluation, Frame, Sink, Spent, fact_bytes};
 use plan::{Catalog, Goal, Step, Value, VarSet};
 use table::{Pattern, Rows, Table};
+use tabling::{Agenda, Clause, Memo, Procedure};
 
 /// How much work one evaluation may do. The defaults are generous: no known game comes near them.
 #[derive(Clone, Debug)]
@@ -46,10 +50,12 @@ pub struct Limits {
     /// How many names may be in a term, repeats included.
     pub term_size: u32,
     /// Facts of one relation that depends on the state, beyond which it is no longer derived completely in each state:
-    /// it becomes a procedure that derives the facts that are asked for. Answers are the same; large tables cost time
-    /// and memory, procedures cost more for each fact. This and `static_table` are no budgets: nothing is exceeded.
+    /// it becomes a procedure that derives the facts that are asked for; likewise beyond [`WORK_PER_FACT`] times as
+    /// many matches. Answers are the same; large tables cost time and memory, procedures cost more for each fact. This
+    /// and `static_table` are no budgets: nothing is exceeded.
     pub table: usize,
-    /// The same for a relation that does not depend on the state, and is derived once.
+    /// The same for relations that do not depend on the state, and are derived once: facts of all of them together,
+    /// but for each at least `table`.
     pub static_table: usize,
     /// Ends an evaluation before its time.
     pub stop: Stop,
@@ -64,11 +70,18 @@ impl Default for Limits {
             term_depth: 256,
             term_size: 10_000,
             table: 20_000,
-            static_table: 2_000_000,
+            static_table: 300_000,
             stop: Stop::never(),
         }
     }
 }
+
+/// Matches tried for each fact that a table may have, beyond which its relation is evaluated on demand.
+pub const WORK_PER_FACT: u64 = 50;
+
+/// The part of [`Limits::work`] after which rules with relations on demand are evaluated in the order in which their
+/// author wrote the literals: estimates may be wrong, and an author who had a prover at hand has tried that order.
+const PATIENCE: u64 = 100;
 
 /// Which budget ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,8 +182,8 @@ struct Planned {
     body: Option<std::sync::Arc<[Formula]>>,
     head: Vec<Value>,
     /// The plan over all facts, then one for each occurrence of a relation of the same group.
-    full: Vec<Step>,
-    by_newest: Vec<Vec<Step>>,
+    full: Code,
+    by_newest: Vec<Code>,
     /// Whether a plan calls a procedure.
     calls: bool,
 }
@@ -178,7 +191,8 @@ struct Planned {
 impl Planned {
     /// A rule that waits for its plans.
     fn new(rule: RuleId, table: usize) -> Planned {
-        Planned { rule, table, body: None, head: Vec::new(), full: Vec::new(), by_newest: Vec::new(), calls: false }
+        let (head, full, by_newest) = (Vec::new(), Code::default(), Vec::new());
+        Planned { rule, table, body: None, head, full, by_newest, calls: false }
     }
 }
 
@@ -214,11 +228,19 @@ pub struct Database {
     /// Those that have no plan, or one that is out of date.
     unplanned: Vec<usize>,
     memos: Vec<Memo>,
-    tabling: Tabling,
+    /// What calls of on-demand relations are expected to find, by table and known arguments.
+    estimates: rustc_hash::FxHashMap<(usize, Vec<bool>), f64>,
+    /// How many estimates are being made, one for another.
+    estimating: u32,
+    /// Whether rules with relations on demand are evaluated in the order in which they are written.
+    as_written: bool,
     /// Whether a table may have changed since the procedures' indices were brought up to date.
     procedures_stale: bool,
-    work: u64,
-    n_facts: usize,
+    spent: Spent,
+    /// Facts of relations that don't depend on the state.
+    n_static: usize,
+    /// What may be used up before the group that is evaluated is better evaluated on demand.
+    group_bounds: Spent,
 }
 
 /// How the facts of a table are found.
@@ -254,10 +276,13 @@ impl Database {
             procedures_by_key: rustc_hash::FxHashMap::default(),
             unplanned: Vec::new(),
             memos: Vec::new(),
-            tabling: Tabling::default(),
+            estimates: rustc_hash::FxHashMap::default(),
+            estimating: 0,
+            as_written: false,
             procedures_stale: false,
-            work: 0,
-            n_facts: 0,
+            spent: Spent::default(),
+            n_static: 0,
+            group_bounds: Spent::default(),
             program: program.clone(),
         };
         for relation in [TRUE, DOES, ROLE] {
@@ -325,7 +350,7 @@ impl Database {
         self.forget(Level::State);
         let table = self.relations[&TRUE];
         for &fluent in fluents {
-            self.n_facts += usize::from(self.tables[table].rows.insert(&[fluent]));
+            self.spent.facts += usize::from(self.tables[table].rows.insert(&[fluent]));
         }
     }
 
@@ -334,13 +359,12 @@ impl Database {
         self.forget(Level::Moves);
         let table = self.relations[&DOES];
         for &(role, chosen) in moves {
-            self.n_facts += usize::from(self.tables[table].rows.insert(&[role, chosen]));
+            self.spent.facts += usize::from(self.tables[table].rows.insert(&[role, chosen]));
         }
     }
 
     /// Drops the facts that depend on what is about to change.
     fn forget(&mut self, level: Level) {
-        self.work = 0;
         self.procedures_stale = true;
         for table in 0..self.tables.len() {
             if self.levels[table] >= level {
@@ -353,7 +377,12 @@ impl Database {
                 memo.clear();
             }
         }
-        self.n_facts = self.tables.iter().map(|table| table.rows.len()).sum();
+        let rows = self.tables.iter().map(|table| &table.rows);
+        self.spent = Spent {
+            work: 0,
+            facts: rows.clone().map(Rows::len).chain(self.memos.iter().map(|memo| memo.n_answers)).sum(),
+            bytes: rows.map(Rows::bytes).chain(self.memos.iter().map(|memo| memo.bytes)).sum(),
+        };
     }
 
     /// All facts of a relation in the current state, one after another in a flat slice of `arity` terms each, in the
@@ -410,7 +439,7 @@ impl Database {
             let procedure = self.procedure(table, &known).expect("the relation is found on demand");
             let outcome = self.answer(procedure, key, rows);
             // Nobody else calls this procedure, so what it found need not be remembered.
-            self.memos[procedure].clear();
+            self.clear_memo(procedure);
             match outcome {
                 Ok(count) => return Ok(count),
                 Err(broken) => self.recover(broken)?,
@@ -421,6 +450,7 @@ impl Database {
     fn answer(&mut self, procedure: usize, key: &[TermId], rows: &mut Vec<TermId>) -> Result<usize, Broken> {
         self.plan_procedures()?;
         self.catch_up_procedures();
+        let bounds = self.bounds(None);
         Evaluation {
             tables: &self.tables,
             terms: &mut self.terms,
@@ -431,18 +461,19 @@ impl Database {
             sink: Sink::Table { table: self.procedures[procedure].table, head: &[] },
             fresh: &mut Rows::new(0),
             fresh_limit: usize::MAX,
+            bounds,
             limits: &self.limits,
-            n_facts: self.n_facts,
-            work: &mut self.work,
+            spent: &mut self.spent,
             frame: Frame::default(),
-            tabling: &mut self.tabling,
+            agenda: Agenda::default(),
+            depth: 0,
         }
         .answer(procedure, key, rows)
     }
 
     /// How many facts are held.
     pub fn n_facts(&self) -> usize {
-        self.n_facts
+        self.spent.facts
     }
 
     /// Derives all facts of a relation and returns its table.
@@ -487,11 +518,16 @@ impl Database {
         match broken {
             Broken::Exceeded(resource, limit, rule) => {
                 // Calls that were under way must not be taken for answered ones.
-                self.memos.iter_mut().for_each(Memo::clear);
-                self.tabling = Tabling::default();
+                self.clear_memos();
                 return Err(Exceeded { resource, limit, rule });
             }
             Broken::TooLarge { table } => self.change_mode(table, Mode::OnDemand),
+            Broken::TooSlow => {
+                self.as_written = true;
+                self.clear_memos();
+                self.groups.iter_mut().for_each(|group| group.n_plannings = 0);
+                self.unplanned = (0..self.procedures.len()).collect();
+            }
             Broken::TooDeep { table } => self.change_mode(table, Mode::AlwaysComplete),
         }
         Ok(())
@@ -503,8 +539,8 @@ impl Database {
         self.set_mode(table, mode);
         let Some(&group) = self.groups_of[table].first() else { return };
         self.groups[group].done = false;
-        self.memos.iter_mut().for_each(Memo::clear);
-        self.tabling = Tabling::default();
+        self.clear_memos();
+        self.estimates.clear();
         let mut readers = Vec::new();
         for index in 0..self.groups[group].tables.len() {
             let table = self.groups[group].tables[index];
@@ -520,6 +556,17 @@ impl Database {
         self.unplanned.extend((0..self.procedures.len()).filter(stale));
     }
 
+    fn clear_memos(&mut self) {
+        (0..self.memos.len()).for_each(|procedure| self.clear_memo(procedure));
+    }
+
+    fn clear_memo(&mut self, procedure: usize) {
+        let memo = &mut self.memos[procedure];
+        self.spent.facts -= memo.n_answers;
+        self.spent.bytes -= memo.bytes;
+        memo.clear();
+    }
+
     fn set_mode(&mut self, table: usize, mode: Mode) {
         self.modes[table] = mode;
         if let [group] = self.groups_of[table][..] {
@@ -531,20 +578,24 @@ impl Database {
     fn reset_table(&mut self, table: usize) {
         self.procedures_stale = true;
         let (rows, facts) = (&mut self.tables[table], &self.facts[table]);
-        self.n_facts = self.n_facts + facts.len() - rows.rows.len();
+        let (dropped, arity) = (rows.rows.len().saturating_sub(facts.len()), rows.rows.arity);
+        self.spent.facts = self.spent.facts.saturating_sub(dropped);
+        self.spent.bytes = self.spent.bytes.saturating_sub(dropped * fact_bytes(arity));
+        if self.levels[table] == Level::Static {
+            self.n_static = self.n_static.saturating_sub(dropped);
+        }
         rows.clear();
-        self.procedures_stale = true;
         (0..facts.len()).for_each(|index| _ = rows.rows.insert(facts.row(index)));
     }
 
     /// Counts work that is no match: planning, and runs that may find nothing to do.
     fn spend(&mut self, work: usize, rule: RuleId) -> Result<(), Broken> {
-        let before = self.work;
-        self.work += work as u64;
-        if self.work > self.limits.work {
+        let before = self.spent.work;
+        self.spent.work += work as u64;
+        if self.spent.work > self.limits.work {
             return Err(Broken::Exceeded(Resource::Work, self.limits.work, rule));
         }
-        if before / 4096 != self.work / 4096 && self.limits.stop.is_raised() {
+        if before / 4096 != self.spent.work / 4096 && self.limits.stop.is_raised() {
             return Err(Broken::Exceeded(Resource::Stopped, 0, rule));
         }
         Ok(())
@@ -556,10 +607,55 @@ impl Database {
             return Ok(());
         }
         self.plan_group(number)?;
+        let allowed = self.groups[number].tables.first().map_or(usize::MAX, |&table| self.table_limit(table));
+        let work =
+            (allowed as u64).saturating_mul(WORK_PER_FACT).saturating_add(self.groups[number].rules.len() as u64);
+        self.group_bounds = Spent {
+            work: self.spent.work.saturating_add(work),
+            // The answers of procedures that its rules call are counted, too.
+            facts: self.spent.facts.saturating_add(allowed.saturating_mul(2)),
+            bytes: 0,
+        };
         let rules = std::mem::take(&mut self.groups[number].rules);
         let result = self.run_rules(number, &rules);
         self.groups[number].rules = rules;
         result
+    }
+
+    /// How many facts a table may have before it is better evaluated on demand.
+    fn table_limit(&self, table: usize) -> usize {
+        match (self.modes[table], self.levels[table]) {
+            (Mode::AlwaysComplete, _) => usize::MAX,
+            (_, Level::Static) => {
+                let own = self.tables[table].rows.len() - self.facts[table].len();
+                let others = self.n_static.saturating_sub(own);
+                self.limits.table.max(self.limits.static_table.saturating_sub(others))
+            }
+            _ => self.limits.table,
+        }
+    }
+
+    /// How much an evaluation may use up: `table` is what it derives facts of.
+    fn bounds(&self, table: Option<usize>) -> Bounds {
+        let Limits { work, facts, .. } = self.limits;
+        let exceeded = |resource, limit| Broken::Exceeded(resource, limit, RuleId(0));
+        let mut bounds = Bounds {
+            work: (work, exceeded(Resource::Work, work)),
+            facts: (facts, exceeded(Resource::Facts, facts as u64)),
+        };
+        if !self.as_written && !self.procedures.is_empty() {
+            bounds.work = (work / PATIENCE, Broken::TooSlow);
+        }
+        if let Some(table) = table.filter(|&table| self.modes[table] == Mode::Complete) {
+            let too_large = Broken::TooLarge { table };
+            if self.group_bounds.work < bounds.work.0 {
+                bounds.work = (self.group_bounds.work, too_large);
+            }
+            if self.group_bounds.facts < facts {
+                bounds.facts = (self.group_bounds.facts, too_large);
+            }
+        }
+        bounds
     }
 
     fn run_rules(&mut self, number: usize, rules: &[usize]) -> Result<(), Broken> {
@@ -613,16 +709,11 @@ impl Database {
             self.catch_up_procedures();
         }
         let planned = std::mem::replace(&mut self.rules[rule], Planned::new(RuleId(0), 0));
-        let steps = occurrence.map_or(&planned.full, |index| &planned.by_newest[index]);
-        self.catch_up(steps);
+        let code = occurrence.map_or(&planned.full, |index| &planned.by_newest[index]);
+        self.catch_up(code);
         let table = planned.table;
         let mut fresh = Rows::new(self.tables[table].rows.arity);
-        let fresh_limit = match (self.modes[table], self.levels[table]) {
-            (Mode::AlwaysComplete, _) => usize::MAX,
-            (_, Level::Static) => self.limits.static_table,
-            _ => self.limits.table,
-        };
-        let n_answers = self.tabling.n_answers();
+        let (fresh_limit, bounds) = (self.table_limit(table), self.bounds(Some(table)));
         let outcome = Evaluation {
             tables: &self.tables,
             terms: &mut self.terms,
@@ -633,27 +724,27 @@ impl Database {
             sink: Sink::Table { table, head: &planned.head },
             fresh: &mut fresh,
             fresh_limit,
+            bounds,
             limits: &self.limits,
-            n_facts: self.n_facts,
-            work: &mut self.work,
+            spent: &mut self.spent,
             frame: Frame::default(),
-            tabling: &mut self.tabling,
+            agenda: Agenda::default(),
+            depth: 0,
         }
-        .run(steps, self.program.rules[planned.rule.0 as usize].variables.len());
+        .run(code, self.program.rules[planned.rule.0 as usize].variables.len());
         self.rules[rule] = planned;
-        self.n_facts += fresh.len() + (self.tabling.n_answers() - n_answers);
+        if self.levels[table] == Level::Static {
+            self.n_static += fresh.len();
+        }
         self.procedures_stale |= fresh.len() > 0;
         self.tables[table].rows.absorb(&mut fresh);
         outcome
     }
 
-    fn catch_up(&mut self, steps: &[Step]) {
-        for step in steps {
-            match step {
-                Step::Scan { table, index, .. } => self.tables[*table].catch_up(*index, &self.terms),
-                Step::Not(inner) | Step::Exists(inner) => self.catch_up(inner),
-                Step::Or(branches) => branches.iter().for_each(|branch| self.catch_up(branch)),
-                _ => {}
+    fn catch_up(&mut self, code: &Code) {
+        for step in code.steps() {
+            if let Step::Scan { table, index, .. } = step {
+                self.tables[*table].catch_up(*index, &self.terms);
             }
         }
     }
@@ -665,7 +756,7 @@ impl Database {
         }
         let procedures = std::mem::take(&mut self.procedures);
         for clause in procedures.iter().flat_map(|procedure| &procedure.clauses) {
-            self.catch_up(&clause.steps);
+            self.catch_up(&clause.code);
         }
         self.procedures = procedures;
     }
@@ -721,11 +812,12 @@ impl Database {
         let mut plan = |newest| {
             let steps = plan::plan(self, &goals, &needed, newest);
             // A head without variables is derived at most once.
-            if needed.is_empty() && !goals.is_empty() { vec![Step::Exists(steps)] } else { steps }
+            let steps = if needed.is_empty() && !goals.is_empty() { vec![Step::Exists(steps)] } else { steps };
+            Code::new(steps, &|_| false)
         };
         let full = plan(None);
         let by_newest: Vec<_> = (0..occurrences.len()).map(|occurrence| plan(Some(occurrence as u32))).collect();
-        let calls = plan::calls(&full) || by_newest.iter().any(|steps| plan::calls(steps));
+        let calls = full.calls() || by_newest.iter().any(Code::calls);
         let head = plan::head_values(self, &rule.head.args);
         let planned = &mut self.rules[number];
         *planned = Planned { head, full, by_newest, calls, body: planned.body.take(), ..*planned };
@@ -736,7 +828,8 @@ impl Database {
     fn plan_procedures(&mut self) -> Result<(), Broken> {
         let program = self.program.clone();
         while let Some(number) = self.unplanned.pop() {
-            let Procedure { table, known, .. } = self.procedures[number].clone();
+            let Procedure { table, ref known, recursion, .. } = self.procedures[number];
+            let known = known.clone();
             let mut clauses = Vec::new();
             if self.facts[table].len() > 0 {
                 clauses.push(self.clause_of_facts(table, &known));
@@ -753,12 +846,47 @@ impl Database {
                 let first_key_slot = rule.variables.len();
                 let (steps, head) = plan::plan_procedure(self, goals, &rule.head.args, &known, first_key_slot as u32);
                 let n_slots = first_key_slot + known.iter().filter(|known| **known).count();
-                clauses.push(Clause { rule: id, n_slots, first_key_slot, steps, head });
+                let waits = |other: usize| recursion.is_some() && self.procedures[other].recursion == recursion;
+                let code = Code::new(steps, &waits);
+                clauses.push(Clause { rule: id, n_slots, first_key_slot, code, head });
             }
             self.procedures[number].clauses = clauses;
             self.procedures_stale = true;
         }
         Ok(())
+    }
+
+    /// How many facts a call of a relation on demand is expected to find.
+    fn estimate(&mut self, table: usize, known: Vec<bool>) -> f64 {
+        /// How many estimates may wait for each other, which a chain of relations could go on with.
+        const MAX_DEPTH: u32 = 3;
+        let n_open = known.iter().filter(|known| !**known).count();
+        let guess = 1000f64.powf(n_open as f64 / known.len().max(1) as f64);
+        let key = (table, known);
+        if let Some(&estimate) = self.estimates.get(&key) {
+            return estimate;
+        }
+        if self.estimating >= MAX_DEPTH {
+            return guess;
+        }
+        // What a recursion asks of itself is guessed.
+        self.estimates.insert(key.clone(), guess);
+        self.estimating += 1;
+        let program = self.program.clone();
+        let mut sum = self.facts[table].len() as f64;
+        for position in 0..self.rules_of[table].len() {
+            let index = self.rules_of[table][position];
+            let rule = &program.rules[self.rules[index].rule.0 as usize];
+            let body = self.rules[index].body.clone();
+            let mut goals = self.goals(body.as_deref().unwrap_or(&rule.body), None, &mut Vec::new());
+            let role_variable = rule.implicit_role().map(|var| [Term::Var(var)]);
+            self.add_role_goal(&role_variable, &mut goals);
+            self.spent.work += 1 + goals.len() as u64;
+            sum += plan::estimate(self, goals, &rule.head.args, &key.1);
+        }
+        self.estimating -= 1;
+        self.estimates.insert(key, sum);
+        sum
     }
 
     /// A clause that answers with the facts of a relation. The table of a procedure holds nothing else.
@@ -771,7 +899,8 @@ impl Database {
         let out: Vec<u32> = (n_known..n_slots).collect();
         let head = out.iter().copied().map(Value::Slot).collect();
         let steps = vec![Step::Scan { table, index: self.tables[table].index_for(&patterns), key, out }];
-        Clause { rule: RuleId(0), n_slots: n_slots as usize, first_key_slot: 0, steps, head }
+        let code = Code::new(steps, &|_| false);
+        Clause { rule: RuleId(0), n_slots: n_slots as usize, first_key_slot: 0, code, head }
     }
 
     fn add_role_goal<'a>(&self, role_variable: &'a Option<[Term; 1]>, goals: &mut Vec<Goal<'a>>) {
@@ -847,7 +976,11 @@ impl Catalog for Database {
         self.tables[table].index_for(patterns)
     }
 
-    fn fan_out(&self, table: usize, patterns: &[Pattern]) -> f64 {
+    fn fan_out(&mut self, table: usize, patterns: &[Pattern]) -> f64 {
+        if self.modes[table] == Mode::OnDemand {
+            let known: Vec<bool> = patterns.iter().map(|pattern| *pattern == Pattern::Key).collect();
+            return self.estimate(table, known);
+        }
         let (mut known, mut open) = (0.0, 0.0);
         for pattern in patterns {
             pattern.count(&mut known, &mut open);
@@ -856,12 +989,15 @@ impl Catalog for Database {
         // What a table holds now says little of later states, unless it is the same in all of them. The more of a
         // literal is known, the better.
         let now = self.tables[table].fan_out(patterns, &self.terms);
-        match (self.modes[table], self.levels[table], now) {
-            (Mode::OnDemand, ..) => guess(1000.0),
-            (_, Level::Static, Some(now)) => now,
-            (_, _, Some(now)) => now.max(0.25 * guess(100.0)),
+        match (self.levels[table], now) {
+            (Level::Static, Some(now)) => now,
+            (_, Some(now)) => now.max(0.25 * guess(100.0)),
             _ => guess(100.0),
         }
+    }
+
+    fn is_as_written(&self, table: usize) -> bool {
+        self.as_written && self.modes[table] == Mode::OnDemand
     }
 
     fn procedure(&mut self, table: usize, known: &[bool]) -> Option<usize> {
@@ -871,8 +1007,10 @@ impl Catalog for Database {
         let next = self.procedures.len();
         let number = *self.procedures_by_key.entry((table, known.to_vec())).or_insert(next);
         if number == next {
-            self.procedures.push(Procedure { table, known: known.to_vec(), clauses: Vec::new() });
-            self.memos.push(Memo::new(known.iter().filter(|known| **known).count()));
+            let recursion = self.groups_of[table].first().copied().filter(|&group| self.groups[group].recursive);
+            self.procedures.push(Procedure { table, known: known.to_vec(), clauses: Vec::new(), recursion });
+            let n_known = known.iter().filter(|known| **known).count();
+            self.memos.push(Memo::new(n_known, known.len() - n_known));
             self.unplanned.push(number);
         }
         Some(number)

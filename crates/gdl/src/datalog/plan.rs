@@ -123,7 +123,9 @@ pub(super) trait Catalog {
     /// The number of the table's index for these patterns.
     fn index(&mut self, table: usize, patterns: &[Pattern]) -> usize;
     /// How many matches to expect of a lookup in this table.
-    fn fan_out(&self, table: usize, patterns: &[Pattern]) -> f64;
+    fn fan_out(&mut self, table: usize, patterns: &[Pattern]) -> f64;
+    /// Whether a body with this table is evaluated in the order in which it is written.
+    fn is_as_written(&self, table: usize) -> bool;
     /// For a table whose facts are derived on demand: the procedure that finds those with given values in the arguments
     /// that `known` marks.
     fn procedure(&mut self, table: usize, known: &[bool]) -> Option<usize>;
@@ -160,6 +162,17 @@ pub(super) fn plan_procedure(
         steps.extend(body);
     }
     (steps, wanted.into_iter().map(|arg| planner.value(arg)).collect())
+}
+
+/// How many facts a rule of a procedure is expected to find for given values of the known arguments of the head.
+pub(super) fn estimate(catalog: &mut dyn Catalog, goals: Vec<Goal<'_>>, head: &[Term], known: &[bool]) -> f64 {
+    let mut planner = Planner { dry: true, ..Planner::new(catalog) };
+    let (mut bound, mut needed) = (VarSet::default(), VarSet::default());
+    for (arg, &known) in head.iter().zip(known) {
+        arg.for_each_var(&mut |var| if known { bound.insert(var) } else { needed.insert(var) });
+    }
+    planner.conjunction(goals, bound, &needed, &mut Vec::new());
+    planner.n_matches
 }
 
 /// Plans a body. `newest`, if given, names the occurrence that is read from the newest facts, first of all.
@@ -247,6 +260,10 @@ struct Planner<'c> {
     catalog: &'c mut dyn Catalog,
     /// What the catalog has said about fan-outs.
     fan_outs: FxHashMap<(usize, Vec<Pattern>), f64>,
+    /// The product of the fan-outs of all literals that bind variables; those of tests are left out.
+    n_matches: f64,
+    /// Whether only that is wanted, and no plan.
+    dry: bool,
 }
 
 /// The goals of a conjunction that are still to be planned, each with its variables.
@@ -293,7 +310,7 @@ impl<'a> Open<'a> {
 
 impl<'c> Planner<'c> {
     fn new(catalog: &'c mut dyn Catalog) -> Planner<'c> {
-        Planner { catalog, fan_outs: FxHashMap::default() }
+        Planner { catalog, fan_outs: FxHashMap::default(), n_matches: 1.0, dry: false }
     }
 
     fn conjunction(&mut self, goals: Vec<Goal<'_>>, mut bound: VarSet, needed: &VarSet, steps: &mut Vec<Step>) {
@@ -316,6 +333,9 @@ impl<'c> Planner<'c> {
                 && !(groups.len() == 1 && needed.is_empty())
             {
                 let inner = take_all(&mut open.goals, group);
+                if self.dry {
+                    continue;
+                }
                 let mut inner_steps = Vec::new();
                 self.conjunction(inner, bound.clone(), &VarSet::default(), &mut inner_steps);
                 steps.push(Step::Exists(inner_steps));
@@ -324,8 +344,12 @@ impl<'c> Planner<'c> {
             // Step 3. Bind variables by the goal with the fewest expected matches. (There is one that need not wait: see
             // `distribute`.)
             let seen_by_others = open.seen_by_others(needed);
+            let as_written = open.goals.iter().any(|(goal, _)| self.is_as_written(goal));
             let mut best: Option<(f64, usize)> = None;
             for (index, (goal, vars)) in open.goals.iter().enumerate() {
+                if as_written && best.is_some() {
+                    break;
+                }
                 if let Some(cost) = self.cost(goal, &seen_by_others(vars), &bound, &open.bindable)
                     && best.is_none_or(|(least, _)| cost < least)
                 {
@@ -333,13 +357,29 @@ impl<'c> Planner<'c> {
                 }
             }
             let (goal, _) = open.goals.remove(best.map_or(0, |(_, index)| index));
+            self.n_matches *= best.map_or(1.0, |(cost, _)| cost);
             let (mut live, _) = open.occurring();
             live.extend(needed);
+            if self.dry {
+                bound.extend(&binds(&goal));
+                continue;
+            }
             self.generate(goal, &live, &mut bound, steps);
         }
     }
 
+    fn is_as_written(&self, goal: &Goal<'_>) -> bool {
+        match goal {
+            Goal::Atom { table, .. } => self.catalog.is_as_written(*table),
+            Goal::Or(branches) => branches.iter().flatten().any(|goal| self.is_as_written(goal)),
+            Goal::Distinct(..) | Goal::Not(_) => false,
+        }
+    }
+
     fn test(&mut self, goal: Goal<'_>, bound: &VarSet, steps: &mut Vec<Step>) {
+        if self.dry {
+            return;
+        }
         match goal {
             Goal::Atom { table, args, .. } => {
                 let key = args.iter().map(|arg| self.value(arg)).collect();
@@ -385,7 +425,7 @@ impl<'c> Planner<'c> {
         match goal {
             Goal::Atom { table, args, .. } => {
                 let patterns = patterns_only(args, bound, live);
-                let catalog = &*self.catalog;
+                let catalog = &mut *self.catalog;
                 let fan_out = |key: &(usize, Vec<Pattern>)| catalog.fan_out(key.0, &key.1);
                 Some(*self.fan_outs.entry((*table, patterns)).or_insert_with_key(fan_out))
             }
@@ -488,16 +528,6 @@ impl<'c> Planner<'c> {
             }
         }
     }
-}
-
-/// Whether a procedure is called anywhere in the steps.
-pub(super) fn calls(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Call { .. } => true,
-        Step::Not(inner) | Step::Exists(inner) => calls(inner),
-        Step::Or(branches) => branches.iter().any(|branch| calls(branch)),
-        _ => false,
-    })
 }
 
 /// How to build the arguments of a head.

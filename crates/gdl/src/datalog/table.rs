@@ -97,6 +97,11 @@ impl Rows {
         self.len
     }
 
+    /// About how many bytes the rows take, with what finds them by their parts.
+    pub(super) fn bytes(&self) -> usize {
+        self.len * super::eval::fact_bytes(self.arity)
+    }
+
     pub(super) fn row(&self, index: usize) -> &[TermId] {
         &self.values[index * self.arity..][..self.arity]
     }

@@ -1,0 +1,132 @@
+//! Rules with relations that are too large for a table: what is asked of them with known arguments is derived alone.
+
+#[path = "demand/prover.rs"]
+mod prover;
+#[path = "demand/sheets.rs"]
+mod sheets;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gdl::{Program, keyword};
+use machine::{Limits, Machine, Reference, RoleId};
+use prover::{Prover, Tree, atom, last_arg, show};
+
+fn program(text: &str) -> Arc<Program> {
+    let reading = gdl::read("sheet", text.as_bytes());
+    let errors: Vec<String> =
+        reading.diagnostics.iter().filter(|_| reading.has_errors()).map(|found| found.message.clone()).collect();
+    assert!(errors.is_empty(), "{errors:?} in\n{text}");
+    Arc::new(reading.program)
+}
+
+/// Everything that is said of a state.
+type Position = (BTreeSet<String>, Vec<BTreeSet<String>>, bool, Vec<BTreeSet<String>>);
+
+fn position(machine: &mut Reference, state: &<Reference as Machine>::State) -> Position {
+    let roles = 0..machine.roles().len() as u32;
+    let mut legal = Vec::new();
+    for role in roles.clone() {
+        let mut moves = Vec::new();
+        machine.legal(state, RoleId(role), &mut moves).expect("within the budgets");
+        legal.push(moves.into_iter().map(|chosen| machine.move_name(chosen)).collect());
+    }
+    let goals = roles.map(|role| machine.goal_names(state, RoleId(role)).expect("within the budgets"));
+    let goals = goals.map(|goals| goals.into_iter().collect()).collect();
+    let fluents = machine.fluents(state).into_iter().collect();
+    (fluents, legal, machine.is_terminal(state).expect("within the budgets"), goals)
+}
+
+/// The same by the prover.
+fn proved(program: &Program, fluents: &[Tree], roles: &[Tree]) -> Position {
+    let given = fluents.iter().map(|fluent| atom(keyword::TRUE, vec![fluent.clone()])).collect();
+    let mut prover = Prover::new(program, given);
+    let mut of_role = |name, role: &Tree| -> BTreeSet<String> {
+        let answers = prover.ask(&atom(name, vec![role.clone(), Tree::Var(0)]));
+        answers.iter().map(|fact| last_arg(program, fact)).collect()
+    };
+    let legal = roles.iter().map(|role| of_role(keyword::LEGAL, role)).collect();
+    let goals = roles.iter().map(|role| of_role(keyword::GOAL, role)).collect();
+    let names = fluents.iter().map(|fluent| show(program, fluent)).collect();
+    (names, legal, !prover.ask(&atom(keyword::TERMINAL, Vec::new())).is_empty(), goals)
+}
+
+/// The arguments of all answers to a question about one argument.
+fn fluents_of(answers: BTreeSet<Tree>) -> Vec<Tree> {
+    let argument =
+        |fact| if let Tree::Node(_, mut args) = fact { args.remove(0) } else { unreachable!("it is ground") };
+    answers.into_iter().map(argument).collect()
+}
+
+#[test]
+fn small_sheets_mean_what_a_prover_says() {
+    for sheets::Sheet { name, small, .. } in sheets::all() {
+        let program = program(&small);
+        let ways = [Limits::default(), Limits { table: 0, static_table: 0, ..Limits::default() }];
+        for mut machine in ways.map(|limits| Reference::new(program.clone(), limits).expect("stratified")) {
+            let mut prover = Prover::new(&program, Vec::new());
+            let roles = fluents_of(prover.ask(&atom(keyword::ROLE, vec![Tree::Var(0)])));
+            let roles_in_order: Vec<Tree> = machine
+                .roles()
+                .iter()
+                .map(|name| roles.iter().find(|role| show(&program, role) == *name).expect("a role").clone())
+                .collect();
+            let mut state = machine.initial().expect("within the budgets");
+            let mut fluents = fluents_of(prover.ask(&atom(keyword::INIT, vec![Tree::Var(0)])));
+            for ply in 0..4 {
+                let found = position(&mut machine, &state);
+                assert_eq!(found, proved(&program, &fluents, &roles_in_order), "{name}, ply {ply}");
+                if found.2 {
+                    break;
+                }
+                // The moves in the order of their names, a different one each time.
+                let names: Vec<&String> =
+                    found.1.iter().map(|moves| moves.iter().nth(7 * ply % moves.len()).expect("a move")).collect();
+                let mut joint = Vec::new();
+                let mut given: Vec<Tree> =
+                    fluents.iter().map(|fluent| atom(keyword::TRUE, vec![fluent.clone()])).collect();
+                for (role, name) in roles_in_order.iter().zip(names) {
+                    let mut moves = Vec::new();
+                    machine.legal(&state, RoleId(joint.len() as u32), &mut moves).expect("within the budgets");
+                    joint.push(*moves.iter().find(|&&chosen| machine.move_name(chosen) == *name).expect("legal"));
+                    let state = fluents.iter().map(|fluent| atom(keyword::TRUE, vec![fluent.clone()])).collect();
+                    let legal =
+                        Prover::new(&program, state).ask(&atom(keyword::LEGAL, vec![role.clone(), Tree::Var(0)]));
+                    let chosen = legal.into_iter().find(|fact| last_arg(&program, fact) == *name).expect("legal");
+                    let Tree::Node(_, args) = chosen else { unreachable!("it is ground") };
+                    given.push(atom(keyword::DOES, args));
+                }
+                state = machine.next(&state, &joint).expect("within the budgets");
+                fluents = fluents_of(Prover::new(&program, given).ask(&atom(keyword::NEXT, vec![Tree::Var(0)])));
+            }
+        }
+    }
+}
+
+/// The prover that people test their rules with needs some seconds for such a sheet. So may we, on a slow machine: a
+/// million matches take about a tenth of a second.
+const WORK: u64 = 50_000_000;
+
+#[test]
+fn full_sheets_are_played_within_a_budget() {
+    for sheets::Sheet { name, full, .. } in sheets::all() {
+        let limits = Limits { work: WORK, facts: 2_000_000, ..Limits::default() };
+        let mut machine = Reference::new(program(&full), limits).expect("stratified");
+        let mut state = machine.initial().expect("within the budgets");
+        for ply in 0..10 {
+            let fail = |why| -> ! { panic!("{name}, ply {ply}: {why}") };
+            let mut joint = Vec::new();
+            for role in 0..machine.roles().len() as u32 {
+                let mut moves = Vec::new();
+                machine.legal(&state, RoleId(role), &mut moves).unwrap_or_else(|why| fail(why));
+                let goals = machine.goals(&state, RoleId(role)).unwrap_or_else(|why| fail(why));
+                assert!(!goals.is_empty(), "{name}, ply {ply}");
+                joint.extend(moves.get((13 * ply + 5) % moves.len().max(1)));
+            }
+            if machine.is_terminal(&state).unwrap_or_else(|why| fail(why)) {
+                break;
+            }
+            state = machine.next(&state, &joint).unwrap_or_else(|why| fail(why));
+        }
+    }
+}
