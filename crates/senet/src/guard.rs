@@ -42,13 +42,13 @@ pub(crate) struct Within(());
 /// Gives a command so much time from now on.
 pub(crate) fn within(time: Duration) -> Within {
     let within = Within(());
-    within.from_now(time);
+    within.restart(time);
     within
 }
 
 impl Within {
     /// Gives it so much time from now on, whatever is left of the time before.
-    pub(crate) fn from_now(&self, time: Duration) {
+    pub(crate) fn restart(&self, time: Duration) {
         RAISED.store(NOTHING, Ordering::SeqCst);
         // A time beyond what clocks can say has no end.
         *deadline() = Instant::now().checked_add(time).map(|end| (end, time));

@@ -159,7 +159,7 @@ fn measure(rules: &Rules, engine: Engine, arguments: &Bench) -> anyhow::Result<M
     let guarded = guard::within(arguments.prepare);
     let time = Duration::from_secs_f64(arguments.seconds);
     // Where matches are counted, playing has no end in time.
-    let played = || guarded.from_now(if arguments.playouts.is_none() { time } else { Duration::MAX });
+    let played = || guarded.restart(if arguments.playouts.is_none() { time } else { Duration::MAX });
     let start = Instant::now();
     let mut result = Measurement {
         game: rules.game_name(),
