@@ -9,11 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gdl::Program;
+use serde::{Deserialize, Serialize};
 
 use crate::term;
 
 /// The clocks of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// Time to prepare.
     pub start: Duration,
@@ -51,7 +52,7 @@ impl Rules {
 }
 
 /// What a contestant answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// The move as GDL text, in the rules' tokens.
     pub chosen: String,

@@ -10,7 +10,7 @@ use crate::contestant::Rules;
 use crate::term;
 
 /// What following rules from anywhere may take of the memory.
-const MAX_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 512 << 20;
 
 /// The state of a match, by the reference engine.
 pub struct Judge {
@@ -19,16 +19,30 @@ pub struct Judge {
     state: Option<<Reference as Machine>::State>,
     /// The legal moves of each role, if they have been asked for.
     legal: Option<Vec<Vec<(String, TermId)>>>,
-    /// Asked now and then whether to give up.
-    deadline: Arc<Mutex<Option<Instant>>>,
+    watch: Arc<Mutex<Watch>>,
+}
+
+/// What every evaluation looks at now and then.
+#[derive(Default)]
+struct Watch {
+    deadline: Option<Instant>,
+    stop: Stop,
 }
 
 impl Judge {
     /// At the beginning of a match. The error says what is wrong with the rules. Gives up every evaluation at the deadline.
     pub fn new(rules: &Rules, deadline: Option<Instant>) -> Result<Judge, String> {
-        let shared = Arc::new(Mutex::new(deadline));
-        let asked = shared.clone();
-        let stop = Stop::when(move || lock(&asked).is_some_and(|deadline| Instant::now() >= deadline));
+        Judge::heeding(rules, deadline, Stop::never())
+    }
+
+    /// The same; gives up when it is told to stop, too.
+    pub fn heeding(rules: &Rules, deadline: Option<Instant>, stop: Stop) -> Result<Judge, String> {
+        let watch = Arc::new(Mutex::new(Watch { deadline, stop }));
+        let asked = watch.clone();
+        let stop = Stop::when(move || {
+            let watch = lock(&asked);
+            watch.stop.is_raised() || watch.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        });
         let limits = Limits { bytes: MAX_BYTES, stop, ..Limits::default() };
         let machine = match Reference::new(rules.program(), limits) {
             Ok(machine) => machine,
@@ -38,12 +52,17 @@ impl Judge {
         if machine.roles().is_empty() {
             return Err("the rules name no role".to_owned());
         }
-        Ok(Judge { machine, state: None, legal: None, deadline: shared })
+        Ok(Judge { machine, state: None, legal: None, watch })
     }
 
     /// Gives up every evaluation at this moment; never, if there is none.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        *lock(&self.deadline) = deadline;
+        lock(&self.watch).deadline = deadline;
+    }
+
+    /// Gives up every evaluation when it is told to stop in this way, and no other.
+    pub fn set_stop(&mut self, stop: Stop) {
+        lock(&self.watch).stop = stop;
     }
 
     /// The roles, in the order of the rules.

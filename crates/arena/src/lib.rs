@@ -3,6 +3,7 @@
 
 pub mod contestant;
 mod judge;
+pub mod process;
 pub mod protocol;
 pub mod rating;
 mod recognize;
@@ -18,6 +19,7 @@ mod tree;
 
 pub use contestant::{Clocks, Contestant, Decision, Factory, Rules};
 pub use judge::Judge;
+pub use process::{Launch, Process};
 pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed, variants};
 pub use record::Record;
 pub use scrambled::Scrambled;

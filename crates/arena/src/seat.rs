@@ -176,7 +176,8 @@ fn obey<'a>(
     }
 }
 
-fn what_was_said(payload: &(dyn Any + Send)) -> &str {
+/// What a panic said.
+pub(crate) fn what_was_said(payload: &(dyn Any + Send)) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     owned.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word")
 }

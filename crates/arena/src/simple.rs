@@ -1,5 +1,7 @@
 //! Contestants that don't think: by chance, and the first legal move.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
@@ -7,6 +9,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::contestant::{Clocks, Contestant, Decision, Rules};
 use crate::judge::Judge;
+use crate::tree::raised;
 
 /// Chooses uniformly among the legal moves.
 pub struct Random(Follower<Pcg64Mcg>);
@@ -18,7 +21,7 @@ pub struct Legal(Follower<()>);
 impl Random {
     /// A contestant with a seed of its own.
     pub fn new(seed: u64) -> Random {
-        Random(Follower { chance: Pcg64Mcg::seed_from_u64(seed), seat: None })
+        Random(Follower { chance: Pcg64Mcg::seed_from_u64(seed), seat: None, given_up: Arc::default() })
     }
 }
 
@@ -34,12 +37,13 @@ impl Legal {
 struct Follower<C> {
     chance: C,
     seat: Option<(Judge, usize)>,
+    given_up: Arc<AtomicBool>,
 }
 
 impl<C> Follower<C> {
     fn start(&mut self, rules: &Rules, role: usize, deadline: Instant) -> Result<(), String> {
         self.seat = None;
-        let mut judge = Judge::new(rules, Some(deadline))?;
+        let mut judge = Judge::heeding(rules, Some(deadline), raised(&self.given_up))?;
         // What the first move needs; kept if there is time for it now.
         let _ = judge.legal(role);
         self.seat = Some((judge, role));
@@ -86,6 +90,10 @@ impl Contestant for Random {
     fn stop(&mut self, _: Option<&[String]>) {
         self.0.seat = None;
     }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.0.given_up = given_up;
+    }
 }
 
 impl Contestant for Legal {
@@ -103,5 +111,9 @@ impl Contestant for Legal {
 
     fn stop(&mut self, _: Option<&[String]>) {
         self.0.seat = None;
+    }
+
+    fn heed(&mut self, given_up: Arc<AtomicBool>) {
+        self.0.given_up = given_up;
     }
 }

@@ -289,9 +289,8 @@ fn between(to: SocketAddr, plan: &Plan, chaos: &Arc<Chaos>, side: Side) -> Resul
                 let mut random = Pcg64Mcg::seed_from_u64(plan.seed ^ (number as u64) << 8 ^ side as u64);
                 let until = Instant::now() + Duration::from_secs(5);
                 let mut timed = Timed { stream: &stream, until };
-                let Ok(Request::Message(message)) = http::read_request(&mut timed, 8 << 20, &mut |_| true) else {
-                    return;
-                };
+                let received = http::read_request(&mut timed, 8 << 20, &mut |_| true);
+                let Ok(Request::Message(message)) = received.map(|received| received.request) else { return };
                 let wrong = random.random_range(0..100) < plan.faults;
                 match side {
                     Side::Manager => clumsy(&stream, to, &message, wrong, &chaos, &mut random),
@@ -363,7 +362,7 @@ fn clumsy(back: &TcpStream, to: SocketAddr, message: &str, wrong: bool, chaos: &
     };
     if let Ok(reply) = reply {
         let mut timed = Timed { stream: back, until };
-        let _ = http::write_response(&mut timed, "200 OK", &reply);
+        let _ = http::write_response(&mut timed, "200 OK", None, &reply);
         http::close(back);
     }
 }
@@ -421,7 +420,7 @@ fn faulty(
             Ok(())
         }
         Some(2) => return,
-        Some(3) => http::write_response(&mut timed, "200 OK", "( fly to the moon )"),
+        Some(3) => http::write_response(&mut timed, "200 OK", None, "( fly to the moon )"),
         Some(4) => timed.write_all(&random.random::<[u8; 32]>()),
         Some(5) => timed.write_all(&response.as_bytes()[..response.len() - 1]),
         Some(6) => {
@@ -431,7 +430,7 @@ fn faulty(
             }
             written
         }
-        Some(7) => http::write_response(&mut timed, "500 Internal Server Error", "no"),
+        Some(7) => http::write_response(&mut timed, "500 Internal Server Error", None, "no"),
         Some(_) => response.as_bytes().iter().try_for_each(|byte| timed.write_all(&[*byte])),
         None => timed.write_all(response.as_bytes()),
     };

@@ -4,11 +4,13 @@
 //! chosen by random matches on the reference engine; so there is an answer at every moment.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use gdl::Stop;
 use machine::scalar::{self, Scalar};
 use machine::{Machine, RoleId, lanes};
 use rand::{Rng, RngExt, SeedableRng};
@@ -27,10 +29,6 @@ const LEAST: Duration = Duration::from_millis(50);
 const OFTEN: Duration = Duration::from_millis(20);
 /// Joint moves in a random match.
 const CAP: u32 = 1_000;
-
-/// Games that are being made ready, and how many there may be at once in a process.
-static COMPILING: AtomicUsize = AtomicUsize::new(0);
-const MAX_COMPILING: usize = 4;
 
 /// UCT on the lane machine.
 pub struct Tree {
@@ -53,6 +51,30 @@ struct Seat {
     random: Pcg64Mcg,
     seed: u64,
     threads: usize,
+    /// Ends what is still being made ready.
+    _over: Over,
+}
+
+/// Raises a stop when it is dropped.
+#[derive(Default)]
+struct Over(Arc<AtomicBool>);
+
+impl Over {
+    fn stop(&self) -> Stop {
+        raised(&self.0)
+    }
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A stop by a flag.
+pub(crate) fn raised(flag: &Arc<AtomicBool>) -> Stop {
+    let flag = flag.clone();
+    Stop::when(move || flag.load(Ordering::Relaxed))
 }
 
 /// A game made ready for fast engines.
@@ -94,21 +116,17 @@ impl Contestant for Tree {
         self.seat = None;
         let (send, coming) = channel();
         let given = rules.clone();
-        // The thread ends by itself, since grounding has a budget; nobody needs to wait for it. But there is a bound on those
-        // that are left behind.
-        if COMPILING.fetch_add(1, Ordering::SeqCst) < MAX_COMPILING {
-            std::thread::spawn(move || {
-                let compiled = std::panic::catch_unwind(|| compile(&given)).unwrap_or(None);
-                COMPILING.fetch_sub(1, Ordering::SeqCst);
-                // Nobody may be left to hear of it.
-                let _ = send.send(compiled);
-            });
-        } else {
-            COMPILING.fetch_sub(1, Ordering::SeqCst);
-            drop(send);
-        }
+        // The thread ends with the match, if not before; nobody waits for it.
+        let over = Over::default();
+        let stop = over.stop().or(&raised(&self.given_up));
+        std::thread::spawn(move || {
+            let compiled = catch_unwind(AssertUnwindSafe(|| compile(&given, &stop))).unwrap_or(None);
+            // Nobody may be left to hear of it.
+            let _ = send.send(compiled);
+        });
         let now = Instant::now();
-        let mut judge = Judge::new(rules, Some(now + deadline.saturating_duration_since(now) / 2));
+        let half = now + deadline.saturating_duration_since(now) / 2;
+        let mut judge = Judge::heeding(rules, Some(half), raised(&self.given_up));
         if let Ok(judge) = &mut judge {
             // What the first move needs; kept if there is time for it now.
             let _ = judge.legal(role);
@@ -124,6 +142,7 @@ impl Contestant for Tree {
             random,
             seed,
             threads: self.threads,
+            _over: over,
         };
         while seat.coming.is_some() && Instant::now() + MARGIN < deadline && !self.given_up.load(Ordering::SeqCst) {
             seat.wait(deadline.min(Instant::now() + OFTEN));
@@ -166,12 +185,13 @@ impl Contestant for Tree {
     }
 }
 
-fn compile(rules: &Rules) -> Option<Compiled> {
+fn compile(rules: &Rules, stop: &Stop) -> Option<Compiled> {
     if rules.reading.has_errors() {
         return None;
     }
-    let ground = gdl::ground::ground(&rules.reading.program, &gdl::ground::Budget::default()).ok()?;
-    let network = Arc::new(machine::network::build(ground, &gdl::Stop::never()).ok()?);
+    let budget = gdl::ground::Budget { stop: stop.clone(), ..gdl::ground::Budget::default() };
+    let ground = gdl::ground::ground(&rules.reading.program, &budget).ok()?;
+    let network = Arc::new(machine::network::build(ground, stop).ok()?);
     Some(Compiled { scalar: scalar::Compiled::new(network.clone()), lanes: lanes::Compiled::new(network) })
 }
 
@@ -338,7 +358,7 @@ mod tests {
     #[test]
     fn games_without_a_network_are_played_by_chance() {
         let rules = Rules::read("choice", CHOICE);
-        assert!(compile(&rules).is_none());
+        assert!(compile(&rules, &Stop::never()).is_none());
         let mut contestant = Tree::new(1);
         let clocks = Clocks { start: Duration::from_millis(200), play: Duration::from_millis(200) };
         contestant.start(&rules, 0, clocks, Instant::now() + clocks.start).expect("the reference engine follows it");
@@ -355,7 +375,7 @@ mod tests {
     #[test]
     fn late_engines_catch_up() {
         let rules = Rules::read("choice", &CHOICE.replace("(<= (goal a 150) (true never))", ""));
-        let compiled = compile(&rules).expect("it is small");
+        let compiled = compile(&rules, &Stop::never()).expect("it is small");
         let (send, coming) = channel();
         let seat = Seat {
             role: 0,
@@ -367,6 +387,7 @@ mod tests {
             random: Pcg64Mcg::seed_from_u64(1),
             seed: 1,
             threads: 1,
+            _over: Over::default(),
         };
         let mut contestant = Tree { seat: Some(seat), ..Tree::new(1) };
         let later = || Instant::now() + Duration::from_millis(50);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use arena::protocol::Settings;
+use arena::protocol::{Door, Settings};
 use arena::{Clocks, Contestant, Decision, Factory, Legal, Rules, Tree, term};
 use common::{game, listen, scripted, seconds};
 
@@ -151,7 +151,7 @@ fn requests_of_all_managers_are_answered() {
     let player = listen(legal(), Settings::default());
     for request in [
         "POST / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )",
-        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\nconnection: keep-alive\r\ncontent-length: 6\r\n\r\n(info)",
+        "POST / HTTP/1.1\r\nhost: localhost:9147\r\ncontent-type: text/plain\r\nconnection: keep-alive\r\ncontent-length: 6\r\n\r\n(info)",
         "POST / HTTP/1.0\nSender: a\n\n(INFO)",
         "GET /%28INFO%29 HTTP/1.0\r\nReceiver: x\r\n\r\n\r\n",
         "POST / HTTP/1.1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n(INFO)\r\n0\r\n\r\n",
@@ -162,17 +162,128 @@ fn requests_of_all_managers_are_answered() {
             "{request}: {reply}"
         );
     }
-    // A web page asks first what it may send.
-    let reply =
-        player.raw(b"OPTIONS / HTTP/1.1\r\nOrigin: http://x\r\nAccess-Control-Request-Headers: content-type\r\n\r\n");
-    for header in
-        ["200 OK", "Access-Control-Allow-Origin: *", "Access-Control-Allow-Methods: POST", "Content-Length: 0"]
-    {
-        assert!(reply.contains(header), "{header} is not in {reply}");
-    }
     assert!(player.raw(b"GET / HTTP/1.1\r\n\r\n").contains("200 OK"));
     assert!(player.raw(b"BREW / HTTP/1.1\r\n\r\n").contains(" 405 "));
     assert!(player.raw(b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello").contains(" 400 "));
+}
+
+/// Web pages, names that others let point here, and links and images change nothing.
+#[test]
+fn only_those_are_let_in_who_may() {
+    let player = listen(legal(), Settings::default());
+    let rules = game("tic-tac-toe").one_line();
+    let start = format!("( START m xplayer ({rules} ) 2 2 )");
+    let post = |headers: &str| {
+        player.raw(format!("POST / HTTP/1.1\r\n{headers}Content-Length: {}\r\n\r\n{start}", start.len()).as_bytes())
+    };
+    for headers in [
+        "Host: 127.0.0.1:9147\r\nOrigin: http://evil.example\r\n",
+        "Host: localhost\r\nOrigin: null\r\n",
+        "Host: evil.example:9147\r\n",
+        "Host: localhost\r\nHost: evil.example\r\n",
+    ] {
+        let reply = post(headers);
+        assert!(reply.starts_with("HTTP/1.1 40") && !reply.contains("Access-Control"), "{headers}: {reply}");
+    }
+    let asked = player.raw(b"OPTIONS / HTTP/1.1\r\nOrigin: http://evil.example\r\n\r\n");
+    assert!(asked.contains(" 403 ") && !asked.contains("Access-Control"), "{asked}");
+    let link = start.replace(' ', "+").replace(['\r', '\n'], "");
+    assert!(player.raw(format!("GET /{link} HTTP/1.0\r\n\r\n").as_bytes()).contains(" 405 "));
+    assert!(player.say("(INFO)").contains("available"));
+    // Whoever is allowed may.
+    let origins = vec!["https://manager.example".to_owned()];
+    let door = Door { hosts: vec!["box".to_owned()], origins };
+    let player = listen(legal(), Settings { door, ..Settings::default() });
+    let asked = "OPTIONS / HTTP/1.1\r\nHost: box:9147\r\nOrigin: https://manager.example\r\n\r\n";
+    let reply = player.raw(asked.as_bytes());
+    for header in [
+        "200 OK",
+        "Access-Control-Allow-Origin: https://manager.example\r\n",
+        "Access-Control-Allow-Methods: POST",
+        "Content-Length: 0",
+    ] {
+        assert!(reply.contains(header), "{header} is not in {reply}");
+    }
+}
+
+/// Whoever asks for a day gets what is allowed, and others get their turn.
+#[test]
+fn clocks_are_cut() {
+    let settings = Settings { max_clock: seconds(0.4), patience: seconds(0.1), ..Settings::default() };
+    let waits = scripted(|decision, deadline| {
+        std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        Ok(decision)
+    });
+    let player = listen(waits, settings);
+    assert_eq!(player.start("m", "xplayer", 86_400.0, 86_400.0), "ready");
+    assert!(player.logged("is cut to 0.4 s"));
+    let asked = Instant::now();
+    player.say("(PLAY m NIL)");
+    assert!(asked.elapsed() < seconds(5.0), "{:?}", asked.elapsed());
+    std::thread::sleep(seconds(1.2));
+    assert_eq!(player.start("n", "xplayer", 1.0, 1.0), "ready");
+}
+
+/// Roles that take for ever to derive: what makes the judge slow is ended by the clock, and whoever asks meanwhile is answered.
+#[test]
+fn roles_that_take_long_to_derive_hold_nobody_up() {
+    let player = listen(legal(), Settings::default());
+    let numbers: String = (0..400).map(|n| format!("(n {n})")).collect();
+    let text = format!(
+        "{numbers} (<= (f ?x ?y) (n ?x) (n ?y)) (role a)
+         (<= (role b) (f ?x ?v) (f ?w ?y) (distinct ?v ?w) (not (f ?x ?y)))"
+    );
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let starting = scope.spawn(|| player.say(&format!("(START m a ({text}) 2 2)")));
+        std::thread::sleep(seconds(0.3));
+        let asked = Instant::now();
+        assert!(player.say("(INFO)").contains("name Senet"));
+        assert!(asked.elapsed() < seconds(0.5), "{:?}", asked.elapsed());
+        starting.join().expect("there is a reply");
+        assert!(begun.elapsed() < seconds(3.0), "{:?}", begun.elapsed());
+        // ... and whoever ends it is answered at once.
+        let starting = scope.spawn(|| player.say(&format!("(START n a ({text}) 60 60)")));
+        std::thread::sleep(seconds(0.5));
+        let asked = Instant::now();
+        assert!(["aborted", "busy"].contains(&player.say("(ABORT n)").as_str()));
+        assert!(asked.elapsed() < seconds(1.0), "{:?}", asked.elapsed());
+        starting.join().expect("there is a reply");
+        assert!(asked.elapsed() < seconds(2.0), "{:?}", asked.elapsed());
+    });
+    assert_eq!(player.start("o", "xplayer", 1.0, 1.0), "ready");
+}
+
+/// Many more connections than there is room for, all of them waiting for a reply.
+#[test]
+fn control_messages_get_through() {
+    let settings = Settings { max_connections: 16, ..Settings::default() };
+    let sleeps = scripted(|decision, deadline| {
+        std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        Ok(decision)
+    });
+    let player = listen(sleeps, settings);
+    assert_eq!(player.start("m", "xplayer", 1.0, 30.0), "ready");
+    let rules = game("tic-tac-toe").one_line();
+    let messages =
+        ["(PLAY m NIL)".to_owned(), format!("(START m xplayer ({rules}) 30 30)"), format!("(PREVIEW ({rules}) 30)")];
+    let held: Vec<TcpStream> = (0..60)
+        .map(|number| {
+            let mut stream = TcpStream::connect(player.address()).expect("it listens");
+            let message = &messages[number % messages.len()];
+            let request = format!("POST / HTTP/1.0\r\nContent-Length: {}\r\n\r\n{message}", message.len());
+            let _ = stream.write_all(request.as_bytes());
+            std::thread::sleep(seconds(0.01));
+            stream
+        })
+        .collect();
+    for (message, reply) in [("(INFO)", "busy"), ("(ABORT m)", "aborted"), ("(INFO)", "available")] {
+        let asked = Instant::now();
+        let said = player.say(message);
+        assert!(said.contains(reply), "{message}: {said}");
+        assert!(asked.elapsed() < seconds(1.5), "{message}: {:?}", asked.elapsed());
+    }
+    drop(held);
 }
 
 #[test]

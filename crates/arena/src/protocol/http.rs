@@ -3,7 +3,8 @@
 //! Written by hand on plain sockets, since managers and players of twenty years are to be understood and a library refuses some of
 //! them. Accepted besides what the standard says:
 //! - lines that end with a line feed alone, and empty lines before the first;
-//! - any header or none; of all headers only `Content-Length`, `Transfer-Encoding: chunked` and `Expect: 100-continue` matter;
+//! - any header or none; of all headers only `Content-Length`, `Transfer-Encoding: chunked`, `Expect: 100-continue`, and for
+//!   [`Door`](super::door::Door) `Host` and `Origin` matter;
 //! - a `POST` without a length: its message ends where its parentheses are closed, or with the connection;
 //! - a length that counts letters where it should count bytes;
 //! - a `GET` with the message in its address;
@@ -96,11 +97,24 @@ impl Write for Timed<'_> {
     }
 }
 
+/// A request, and where it says that it comes from and wants to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// What it asks for.
+    pub request: Request,
+    /// Its `Host`: what the sender calls this place.
+    pub host: Option<String>,
+    /// Its `Origin`: the web page that sent it. Nobody but browsers says so, and they always do where it matters.
+    pub origin: Option<String>,
+}
+
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// A message.
     Message(String),
+    /// A message in the address of a `GET`. Such a request may come from a link or an image, so it must not change anything.
+    Question(String),
     /// A look at the place, as a browser takes it.
     Look,
     /// What a page of another origin may send.
@@ -114,21 +128,22 @@ pub fn read_request<S: Read + Write>(
     stream: &mut S,
     max_body: usize,
     grow: &mut dyn FnMut(usize) -> bool,
-) -> Result<Request, Problem> {
+) -> Result<Received, Problem> {
     let (head, rest) = read_head(stream)?;
     let head = String::from_utf8_lossy(&head);
     let line = head.lines().next().unwrap_or_default();
     let mut words = line.split_ascii_whitespace();
     let method = words.next().unwrap_or_default().to_ascii_uppercase();
-    match method.as_str() {
+    let mut headers = Headers::read(&head)?;
+    let (host, origin) = (headers.host.take(), headers.origin.take());
+    let request = match method.as_str() {
         "POST" | "PUT" => {
-            let headers = Headers::read(&head)?;
             if headers.expects {
                 stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
             }
             let end = if headers.length.is_none() { End::Balanced } else { End::Closed };
             let body = read_body(stream, &headers, rest, max_body, end, grow)?;
-            Ok(Request::Message(String::from_utf8_lossy(&body).into_owned()))
+            Request::Message(String::from_utf8_lossy(&body).into_owned())
         }
         "GET" => {
             // The message may have blanks in it.
@@ -138,24 +153,30 @@ pub fn read_request<S: Read + Write>(
                 _ => target,
             };
             let message = decode(target.strip_prefix('/').unwrap_or(target));
-            Ok(if message.contains('(') { Request::Message(message) } else { Request::Look })
+            if message.contains('(') { Request::Question(message) } else { Request::Look }
         }
-        "HEAD" => Ok(Request::Look),
-        "OPTIONS" => Ok(Request::Options),
+        "HEAD" => Request::Look,
+        "OPTIONS" => Request::Options,
         _ if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
-            Err(Problem::Malformed("the request does not begin with a method"))
+            return Err(Problem::Malformed("the request does not begin with a method"));
         }
-        _ => Ok(Request::Other(method)),
-    }
+        _ => Request::Other(method),
+    };
+    Ok(Received { request, host, origin })
 }
 
-/// Writes the response to a request; pages of any origin may read it, since some managers are web pages.
-pub fn write_response(stream: &mut impl Write, status: &str, body: &str) -> io::Result<()> {
+/// Writes the response to a request. A web page may read it if it is of the given origin, and no other.
+pub fn write_response(stream: &mut impl Write, status: &str, origin: Option<&str>, body: &str) -> io::Result<()> {
+    let pages = origin.filter(|origin| is_one_line(origin)).map_or(String::new(), |origin| {
+        format!(
+            "Access-Control-Allow-Origin: {origin}\r\nVary: Origin\r\nAccess-Control-Allow-Methods: POST, GET, OPTIONS\r\n\
+             Access-Control-Allow-Headers: Content-Type, Sender, Receiver, Accept\r\nAccess-Control-Max-Age: 600\r\n\
+             Access-Control-Allow-Private-Network: true\r\n"
+        )
+    });
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/acl\r\nContent-Length: {}\r\nConnection: close\r\n\
-         Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Methods: POST, GET, OPTIONS\r\n\
-         Access-Control-Allow-Headers: Content-Type, Sender, Receiver, Accept\r\nAccess-Control-Max-Age: 86400\r\n\
-         Access-Control-Allow-Private-Network: true\r\n\r\n",
+         X-Content-Type-Options: nosniff\r\n{pages}\r\n",
         body.len()
     );
     // One write: some clients read only once.
@@ -201,8 +222,9 @@ impl Address {
             return Err(format!("`{text}`: players are reached by http://, not {scheme}://"));
         }
         let (host, path) = rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, path.to_owned()));
-        if host.is_empty() || !host.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("`{text}` is no address of a player; it looks like http://127.0.0.1:9147"));
+        // Whatever stands here goes into the head of a request: nothing in it may begin another line.
+        if host.is_empty() || !is_one_word(host) || !is_one_word(&path) {
+            return Err(format!("{text:?} is no address of a player; it looks like http://127.0.0.1:9147"));
         }
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         let host = if has_port { host.to_owned() } else { format!("{host}:9147") };
@@ -213,6 +235,15 @@ impl Address {
         }
         Ok(Address { text: text.to_owned(), host, path: format!("/{path}"), sockets })
     }
+}
+
+/// Whether a text can stand in the head of a message between blanks.
+fn is_one_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn is_one_line(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 
 /// Sends a message and gives the reply, unless it takes until a moment.
@@ -268,11 +299,13 @@ pub fn read_response<S: Read>(stream: &mut S) -> Result<String, Problem> {
 }
 
 /// What matters of the headers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Headers {
     length: Option<usize>,
     chunked: bool,
     expects: bool,
+    host: Option<String>,
+    origin: Option<String>,
 }
 
 impl Headers {
@@ -291,6 +324,13 @@ impl Headers {
                 }
                 "transfer-encoding" => headers.chunked = value.contains("chunked"),
                 "expect" => headers.expects = value.contains("100-continue"),
+                // Of two, each has to be let in.
+                "host" if headers.host.is_some() => return Err(Problem::Malformed("there are two values of Host")),
+                "host" => headers.host = Some(value),
+                "origin" if headers.origin.is_some() => {
+                    return Err(Problem::Malformed("there are two values of Origin"));
+                }
+                "origin" => headers.origin = Some(value),
                 _ => {}
             }
         }
@@ -542,6 +582,10 @@ mod tests {
     }
 
     fn request(text: &str) -> Result<Request, Problem> {
+        received(text).map(|received| received.request)
+    }
+
+    fn received(text: &str) -> Result<Received, Problem> {
         let whole = read_request(&mut wire(text.as_bytes(), usize::MAX), 1 << 16, &mut |_| true);
         for piece in [1, 2, 3, 7] {
             let split = read_request(&mut wire(text.as_bytes(), piece), 1 << 16, &mut |_| true);
@@ -552,7 +596,7 @@ mod tests {
 
     fn message(text: &str) -> String {
         match request(text) {
-            Ok(Request::Message(message)) => message,
+            Ok(Request::Message(message) | Request::Question(message)) => message,
             other => panic!("{text:?} is {other:?}"),
         }
     }
@@ -566,11 +610,15 @@ mod tests {
         // ... and its messages by GET, with two empty lines.
         let get = "GET /%28+PLAY+Base.1+%28noop+%28mark+1+1%29%29+%29 HTTP/1.0\r\nAccept: text/delim\r\n\r\n\r\n";
         assert_eq!(message(get), "( PLAY Base.1 (noop (mark 1 1)) )");
+        assert_eq!(request(get).ok(), Some(Request::Question("( PLAY Base.1 (noop (mark 1 1)) )".to_owned())));
         assert_eq!(message("get /(info)\n\n"), "(info)");
         // Browsers and curl.
         let browser = "POST / HTTP/1.1\r\nhost: localhost:9147\r\nconnection: keep-alive\r\ncontent-length: 6\r\n\
                        origin: http://gamemaster.example\r\ncontent-type: text/plain;charset=UTF-8\r\n\r\n(info)";
         assert_eq!(message(browser), "(info)");
+        let from = received(browser).expect("it is one");
+        assert_eq!(from.host.as_deref(), Some("localhost:9147"));
+        assert_eq!(from.origin.as_deref(), Some("http://gamemaster.example"));
         // Line feeds alone; no headers; no length; nothing but a length; empty lines first.
         assert_eq!(message("POST / HTTP/1.0\nContent-Length: 6\n\n(info)"), "(info)");
         assert_eq!(message("POST / HTTP/1.0\r\n\r\n( INFO )"), "( INFO )");
@@ -616,9 +664,9 @@ mod tests {
     #[test]
     fn responses_are_read_back() {
         let mut written = wire(b"", 1);
-        write_response(&mut written, "200 OK", "( mark 1 1 )").expect("memory");
+        write_response(&mut written, "200 OK", None, "( mark 1 1 )").expect("memory");
         let text = String::from_utf8(written.written.clone()).expect("ASCII");
-        assert!(text.contains("Access-Control-Allow-Origin: *\r\n"));
+        assert!(!text.contains("Access-Control"), "{text}");
         assert_eq!(read_response(&mut wire(&written.written, 5)).ok().as_deref(), Some("( mark 1 1 )"));
         let bare = b"HTTP/1.0 200 OK\n\n ready \n";
         assert_eq!(read_response(&mut wire(bare, 4)).ok().as_deref(), Some("ready"));
@@ -633,7 +681,11 @@ mod tests {
         assert_eq!(Address::find("127.0.0.1").expect("it is one").host, "127.0.0.1:9147");
         assert!(Address::find("https://127.0.0.1").expect_err("not reached so").contains("http://"));
         assert!(Address::find("http://").is_err());
-        assert!(Address::find("127.0.0.1:1\r\nX: y").is_err());
+        // Nothing in an address may become a header.
+        for broken in ["127.0.0.1:1\r\nX: y", "http://127.0.0.1:1/\r\nX: y", "127.0.0.1:1/a b", "127.0.0.1:1/\u{a0}"] {
+            let refused = Address::find(broken).expect_err(broken);
+            assert!(!refused.contains(['\r', '\n']), "{refused}");
+        }
     }
 
     proptest! {

@@ -2,8 +2,9 @@
 //!
 //! Each connection has a thread, which reads one message, hands it to the [`Session`] and writes one reply.
 //!
-//! Nothing that arrives is trusted. Connections, bytes kept and the time to send a message are bounded; when there are too many
-//! connections, the one that has been sending longest is closed.
+//! Nothing that arrives is trusted. [`Door`] says who is let in. Connections, bytes kept, messages read at once and the time to
+//! send one are bounded. When there are too many connections, the oldest of those that nobody works for is closed: one that is still
+//! sending, or has its reply. The session lets only a few wait for a reply, so there is always one, and a manager gets through.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use crate::contestant::Factory;
 use crate::judge::lock;
-use crate::protocol::http::{self, Problem, Request, Timed};
+use crate::protocol::door::Door;
+use crate::protocol::http::{self, Problem, Received, Request, Timed};
 use crate::protocol::message::Message;
 use crate::protocol::session::Session;
 
@@ -29,9 +31,13 @@ pub struct Settings {
     pub margin: Option<Duration>,
     /// A match of which nothing was heard for its clocks and this time makes room for another.
     pub patience: Duration,
+    /// The longest clock; longer ones are cut, since a match keeps others out.
+    pub max_clock: Duration,
+    /// Who is let in.
+    pub door: Door,
     /// The most bytes of a message.
     pub max_message: usize,
-    /// The most bytes of all messages that are being read.
+    /// The most bytes of all messages that are being read or acted on.
     pub max_memory: usize,
     /// The most connections.
     pub max_connections: usize,
@@ -45,6 +51,8 @@ impl Default for Settings {
             name: "Senet".to_owned(),
             margin: None,
             patience: Duration::from_secs(60),
+            max_clock: Duration::from_secs(600),
+            door: Door::default(),
             max_message: 8 << 20,
             max_memory: 64 << 20,
             max_connections: 128,
@@ -76,8 +84,10 @@ struct Shared {
     stopping: AtomicBool,
     n_connections: AtomicUsize,
     n_bytes: AtomicUsize,
-    /// The connections whose message has not arrived, by age.
-    reading: Mutex<BTreeMap<u64, TcpStream>>,
+    /// The connections that nobody works for, by age: their message has not arrived, or their reply has been written.
+    idle: Mutex<BTreeMap<u64, TcpStream>>,
+    /// Held while a large message is taken apart: one at a time.
+    taking_apart: Mutex<()>,
     next_connection: AtomicU64,
 }
 
@@ -92,7 +102,8 @@ impl Server {
             stopping: AtomicBool::new(false),
             n_connections: AtomicUsize::new(0),
             n_bytes: AtomicUsize::new(0),
-            reading: Mutex::default(),
+            idle: Mutex::default(),
+            taking_apart: Mutex::default(),
             next_connection: AtomicU64::new(0),
         };
         Ok(Server { listener, shared: Arc::new(shared) })
@@ -177,29 +188,38 @@ impl Drop for Share<'_> {
 impl Shared {
     /// Gives a connection a thread.
     fn receive(self: &Arc<Shared>, stream: TcpStream) {
+        /// Those whose connection was closed take a moment to go. More than this at once are refused.
+        const LEAVING: usize = 64;
         let arrived = Instant::now();
-        if self.n_connections.load(Ordering::SeqCst) >= self.settings.max_connections {
-            let oldest = lock(&self.reading).pop_first();
-            match oldest {
-                Some((_, oldest)) => drop(oldest.shutdown(Shutdown::Both)),
-                // All of them wait for a reply.
-                None => return (self.log)("a connection was refused: there are too many"),
+        let n_connections = self.n_connections.load(Ordering::SeqCst);
+        if n_connections >= self.settings.max_connections {
+            let oldest = lock(&self.idle).pop_first();
+            if let Some((_, oldest)) = &oldest {
+                let _ = oldest.shutdown(Shutdown::Both);
+            }
+            if n_connections >= self.settings.max_connections + LEAVING {
+                return (self.log)("a connection was refused: there are too many");
             }
         }
         self.n_connections.fetch_add(1, Ordering::SeqCst);
         let number = self.next_connection.fetch_add(1, Ordering::SeqCst);
-        if let Ok(copy) = stream.try_clone() {
-            lock(&self.reading).insert(number, copy);
-        }
+        self.set_idle(number, &stream);
         let shared = self.clone();
         let spawned = std::thread::Builder::new().spawn(move || {
             shared.serve(&stream, number, arrived);
+            lock(&shared.idle).remove(&number);
             shared.n_connections.fetch_sub(1, Ordering::SeqCst);
         });
         if let Err(error) = spawned {
-            lock(&self.reading).remove(&number);
+            lock(&self.idle).remove(&number);
             self.n_connections.fetch_sub(1, Ordering::SeqCst);
             (self.log)(&format!("a connection was refused: {error}"));
+        }
+    }
+
+    fn set_idle(&self, number: u64, stream: &TcpStream) {
+        if let Ok(copy) = stream.try_clone() {
+            lock(&self.idle).insert(number, copy);
         }
     }
 
@@ -208,35 +228,23 @@ impl Shared {
         let _ = stream.set_nodelay(true);
         let peer = stream.peer_addr().map_or("somebody".to_owned(), |peer| peer.to_string());
         let mut timed = Timed { stream, until: arrived + self.settings.sending_time };
-        let request = {
-            let mut share = Share { of: &self.n_bytes, n: 0 };
-            let mut grow = |n| share.grow(n, self.settings.max_memory);
-            let request = http::read_request(&mut timed, self.settings.max_message, &mut grow);
-            lock(&self.reading).remove(&number);
-            request
-        };
-        let (status, reply) = match request {
-            Ok(Request::Message(text)) => match Message::read(&text) {
-                Ok(message) => {
-                    drop(text);
-                    let acted =
-                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.session.act(message, arrived)));
-                    ("200 OK", acted.unwrap_or_else(|_| "nil".to_owned()))
+        // What it takes is given back when the reply is there: what is made of a message is larger than the message.
+        let mut share = Share { of: &self.n_bytes, n: 0 };
+        let mut grow = |n| share.grow(n, self.settings.max_memory);
+        let received = http::read_request(&mut timed, self.settings.max_message, &mut grow);
+        lock(&self.idle).remove(&number);
+        let mut page = None;
+        let (status, reply) = match received {
+            Ok(received) => match self.settings.door.refuses(&received, stream.local_addr().ok().map(|at| at.ip())) {
+                Some(why) => {
+                    (self.log)(&format!("{peer}: not let in: {}", show(&why)));
+                    ("403 Forbidden", format!("{why}\n"))
                 }
-                Err(problem) => {
-                    (self.log)(&format!("{peer}: not understood: {problem}"));
-                    ("400 Bad Request", format!("{problem}\n"))
+                None => {
+                    page = received.origin.clone();
+                    self.answer(received, &peer, arrived)
                 }
             },
-            Ok(Request::Look) => {
-                let name = &self.settings.name;
-                ("200 OK", format!("{name} plays games. Managers send it messages such as (INFO) by POST.\n"))
-            }
-            Ok(Request::Options) => ("200 OK", String::new()),
-            Ok(Request::Other(method)) => {
-                (self.log)(&format!("{peer}: {} is none of POST, GET and OPTIONS", show(&method)));
-                ("405 Method Not Allowed", String::new())
-            }
             Err(Problem::Silent) => return,
             Err(problem) => {
                 (self.log)(&format!("{peer}: not read: {problem}"));
@@ -248,10 +256,53 @@ impl Shared {
                 (status, format!("{problem}\n"))
             }
         };
+        drop(share);
         let mut timed = Timed { stream, until: Instant::now() + Duration::from_secs(2) };
-        match http::write_response(&mut timed, status, &reply) {
-            Ok(()) => http::close(stream),
+        match http::write_response(&mut timed, status, page.as_deref(), &reply) {
+            Ok(()) => {
+                self.set_idle(number, stream);
+                http::close(stream);
+            }
             Err(error) => (self.log)(&format!("{peer}: the reply could not be sent: {error}")),
+        }
+    }
+
+    /// What is replied to a request that was let in.
+    fn answer(&self, received: Received, peer: &str, arrived: Instant) -> (&'static str, String) {
+        let (text, is_question) = match received.request {
+            Request::Message(text) => (text, false),
+            Request::Question(text) => (text, true),
+            Request::Look => {
+                let name = &self.settings.name;
+                return ("200 OK", format!("{name} plays games. Managers send it messages such as (INFO) by POST.\n"));
+            }
+            Request::Options => return ("200 OK", String::new()),
+            Request::Other(method) => {
+                (self.log)(&format!("{peer}: {} is none of POST, GET and OPTIONS", show(&method)));
+                return ("405 Method Not Allowed", String::new());
+            }
+        };
+        let message = {
+            /// Those that are shorter need no room to speak of.
+            const LARGE: usize = 64 << 10;
+            let _alone = (text.len() > LARGE).then(|| lock(&self.taking_apart));
+            Message::read(&text)
+        };
+        drop(text);
+        match message {
+            Ok(message) if is_question && message != Message::Info => {
+                (self.log)(&format!("{peer}: a message by GET, which changes nothing here"));
+                ("405 Method Not Allowed", "by GET there is (INFO) alone; send this by POST\n".to_owned())
+            }
+            Ok(message) => {
+                let acted =
+                    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.session.act(message, arrived)));
+                ("200 OK", acted.unwrap_or_else(|_| "nil".to_owned()))
+            }
+            Err(problem) => {
+                (self.log)(&format!("{peer}: not understood: {problem}"));
+                ("400 Bad Request", format!("{problem}\n"))
+            }
         }
     }
 }

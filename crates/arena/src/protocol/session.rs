@@ -3,10 +3,15 @@
 //! A second match is told `busy`, unless nothing was heard of the first for long. The contestant thinks in its own [`Seat`],
 //! while the thread that received the message follows the match by the rules: so there is always a legal move to say when
 //! time runs out, and what the contestant says is looked at before it is said.
+//!
+//! Whoever ends a match is answered at once: whatever is at work on it, here or in the seat, sees the flag and lets go. Rules are
+//! read one at a time, and only where there is room for a match or a preview.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
+
+use gdl::Stop;
 
 use crate::contestant::{Clocks, Decision, Factory, Rules};
 use crate::judge::{Judge, lock};
@@ -18,6 +23,10 @@ use crate::term;
 /// Contestants that may be thinking: one about the match, the others about matches that are over. They let go at the end of their
 /// clocks.
 const MAX_THINKING: usize = 6;
+/// Messages that may wait while another one about the same match is acted on. Managers repeat themselves, but not for ever.
+const MAX_WAITING: usize = 8;
+/// How long the end of a match waits for those who are at work on it.
+const FAREWELL: Duration = Duration::from_millis(300);
 
 /// The player's part of all conversations.
 pub(super) struct Session {
@@ -27,6 +36,10 @@ pub(super) struct Session {
     /// Held by each thread in which a contestant thinks.
     thinking: Arc<()>,
     state: Mutex<State>,
+    /// Held while rules are read for a match.
+    reading: Mutex<()>,
+    /// Held by the preview that is under way.
+    previewing: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -45,9 +58,10 @@ struct Match {
     /// The name of the player's role.
     role: String,
     clocks: Clocks,
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
     heard: Mutex<Instant>,
     turn: Mutex<Turn>,
+    n_waiting: AtomicUsize,
 }
 
 /// What the last `PLAY` said, and what was replied.
@@ -88,7 +102,8 @@ impl Settings {
 
 impl Session {
     pub(super) fn new(factory: Factory, settings: Settings, log: Log) -> Session {
-        Session { settings, factory, log, thinking: Arc::default(), state: Mutex::default() }
+        let (reading, previewing) = (Mutex::default(), Mutex::default());
+        Session { settings, factory, log, thinking: Arc::default(), state: Mutex::default(), reading, previewing }
     }
 
     /// Leaves the match that is being played, and the game that is being looked at.
@@ -108,8 +123,12 @@ impl Session {
                 let status = if lock(&self.state).occupied(self).is_some() { "busy" } else { "available" };
                 Info { name: Some(self.settings.name.clone()), status: Some(status.to_owned()) }.to_string()
             }
-            Message::Preview { rules, clock } => self.preview(&rules, clock, arrived).to_owned(),
+            Message::Preview { rules, clock } => {
+                let clock = self.bounded("PREVIEW", clock);
+                self.preview(&rules, clock, arrived).to_owned()
+            }
             Message::Start { id, role, rules, start, play } => {
+                let [start, play] = [start, play].map(|clock| self.bounded(&show(&id), clock));
                 self.start(id, &role, &rules, Clocks { start, play }, arrived)
             }
             Message::Play { id, last } => match self.find(&id) {
@@ -124,6 +143,16 @@ impl Session {
         }
     }
 
+    /// A clock, but none that keeps others out for long.
+    fn bounded(&self, what: &str, clock: Duration) -> Duration {
+        let most = self.settings.max_clock;
+        if clock > most {
+            let (clock, most) = (clock.as_secs_f64(), most.as_secs_f64());
+            (self.log)(&format!("{what}: a clock of {clock} s is cut to {most} s (--max-clock)"));
+        }
+        clock.min(most)
+    }
+
     fn find(&self, id: &str) -> Option<Arc<Match>> {
         let found = lock(&self.state).current.clone().filter(|found| found.id.eq_ignore_ascii_case(id))?;
         *lock(&found.heard) = Instant::now();
@@ -132,21 +161,29 @@ impl Session {
 
     /// Lets a contestant look at a game before a match. If one begins meanwhile, that goes first.
     fn preview(&self, rules: &str, clock: Duration, arrived: Instant) -> &'static str {
-        // Step 1. See whether there is room for it.
-        let rules = Rules::read("previewed game", rules);
+        // Step 1. See whether there is room for it. Of several, the last one counts.
         let over = Arc::new(AtomicBool::new(false));
-        let seat = {
+        {
             let mut state = lock(&self.state);
             if state.occupied(self).is_some() || Arc::strong_count(&self.thinking) > MAX_THINKING {
                 return "busy";
             }
-            if rules.reading.has_errors() {
-                (self.log)("PREVIEW: there is something wrong with the rules");
-                return "ready";
-            }
             state.end_preview();
             state.preview = Some(over.clone());
-            state.seat.take()
+        }
+        let _alone = lock(&self.previewing);
+        let is_over = || over.load(Ordering::SeqCst);
+        if is_over() {
+            return "ready";
+        }
+        let rules = Rules::read("previewed game", rules);
+        if rules.reading.has_errors() {
+            (self.log)("PREVIEW: there is something wrong with the rules");
+            return "ready";
+        }
+        let seat = match &mut *lock(&self.state) {
+            _ if is_over() => return "ready",
+            state => state.seat.take(),
         };
         // Step 2. Prepare.
         let mut seat = seat.unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
@@ -169,9 +206,10 @@ impl Session {
             id,
             role: role.to_owned(),
             clocks,
-            cancelled: AtomicBool::new(false),
+            cancelled: Arc::default(),
             heard: Mutex::new(arrived),
             turn: Mutex::default(),
+            n_waiting: AtomicUsize::new(0),
         });
         let mut turn = lock(&begun.turn);
         {
@@ -180,8 +218,7 @@ impl Session {
                 drop(state);
                 if other.id.eq_ignore_ascii_case(&begun.id) && other.role == begun.role {
                     // Said twice: it is ready when the first is.
-                    drop(lock(&other.turn));
-                    return "ready".to_owned();
+                    return if other.take_turn().is_some() { "ready" } else { "busy" }.to_owned();
                 }
                 (self.log)(&format!("{}: refused, since {} is being played", show(&begun.id), show(&other.id)));
                 return "busy".to_owned();
@@ -195,15 +232,22 @@ impl Session {
             turn.seat = state.seat.take();
             state.current = Some(begun.clone());
         }
+        let mut place = Place { session: self, of: &begun, is_kept: false };
         // Step 2. Read the rules.
         let deadline = arrived + clocks.start - self.settings.margin(clocks.start);
-        let rules = Rules::read(&begun.id, rules);
-        let judge = Judge::new(&rules, Some(deadline));
-        let found = judge.and_then(|judge| match judge.role(role) {
-            Some(role) => Ok((judge, role)),
-            None => Err(format!("there is no role {}; there is {}", show(role), judge.roles().join(", "))),
-        });
-        let (judge, role_number) = match found {
+        let read = || {
+            let _alone = lock(&self.reading);
+            if begun.cancelled.load(Ordering::SeqCst) {
+                return Err("the match is over".to_owned());
+            }
+            let rules = Rules::read(&begun.id, rules);
+            let judge = Judge::heeding(&rules, Some(deadline), begun.is_cancelled())?;
+            match judge.role(role) {
+                Some(role) => Ok((rules, judge, role)),
+                None => Err(format!("there is no role {}; there is {}", show(role), show(&judge.roles().join(", ")))),
+            }
+        };
+        let (rules, judge, role_number) = match read() {
             Ok(found) => found,
             Err(error) => {
                 (self.log)(&format!("{}: refused: {error}", show(&begun.id)));
@@ -238,6 +282,7 @@ impl Session {
             None => (self.log)(&format!("{}: still preparing when the time is over", show(&begun.id))),
         }
         turn.seat = Some(seat);
+        place.is_kept = true;
         "ready".to_owned()
     }
 
@@ -265,7 +310,7 @@ impl Session {
     }
 
     fn play(&self, of: &Match, last: Option<Vec<String>>, arrived: Instant) -> String {
-        let mut turn = lock(&of.turn);
+        let Some(mut turn) = of.take_turn() else { return "busy".to_owned() };
         let turn = &mut *turn;
         // Step 1. See whether this was said before.
         let made = last.as_ref().and_then(|joint| joint.get(turn.role));
@@ -343,9 +388,15 @@ impl Session {
             return "busy".to_owned();
         };
         found.cancelled.store(true, Ordering::SeqCst);
-        let mut turn = lock(&found.turn);
+        self.free(&found, None);
+        let Some(mut turn) = found.farewell() else {
+            // Whoever is at work on it takes everything along.
+            (self.log)(&format!("{}: {reply}, in the middle of something", show(id)));
+            return reply.to_owned();
+        };
         let mut result = String::new();
         if let (Some(judge), Some(Some(last))) = (&mut turn.judge, &last) {
+            judge.set_stop(Stop::never());
             judge.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
             if judge.make(last).is_ok()
                 && let Ok(goals) = judge.goals()
@@ -373,6 +424,51 @@ impl Session {
         }
         if seat.is_some() {
             state.seat = seat;
+        }
+    }
+}
+
+impl Match {
+    /// Is raised when the match is over.
+    fn is_cancelled(&self) -> Stop {
+        let cancelled = self.cancelled.clone();
+        Stop::when(move || cancelled.load(Ordering::SeqCst))
+    }
+
+    /// Waits until nobody else acts on the match, unless it is over or too many wait.
+    fn take_turn(&self) -> Option<MutexGuard<'_, Turn>> {
+        let n_waiting = self.n_waiting.fetch_add(1, Ordering::SeqCst);
+        let turn = (n_waiting < MAX_WAITING).then(|| lock(&self.turn));
+        self.n_waiting.fetch_sub(1, Ordering::SeqCst);
+        turn.filter(|_| !self.cancelled.load(Ordering::SeqCst))
+    }
+
+    /// The same at the end of a match, but not for long.
+    fn farewell(&self) -> Option<MutexGuard<'_, Turn>> {
+        let until = Instant::now() + FAREWELL;
+        loop {
+            match self.turn.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() >= until => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+}
+
+/// The place of a match that begins: free again unless it comes to be played, whatever happens.
+struct Place<'a> {
+    session: &'a Session,
+    of: &'a Arc<Match>,
+    is_kept: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.of.cancelled.store(true, Ordering::SeqCst);
+            self.session.free(self.of, None);
         }
     }
 }
