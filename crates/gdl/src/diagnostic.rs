@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
+use crate::printable;
 use crate::source::{Position, Source, Span};
 
 /// How far apart two places on one line may be to be shown together, in bytes.
@@ -274,25 +275,26 @@ impl Diagnostic {
             let start = lines.floor_char_boundary((label.span.start - offset) as usize);
             let end = lines.ceil_char_boundary((label.span.end - offset) as usize);
             let annotation = kind.span(start..end);
-            if label.text.is_empty() { annotation } else { annotation.label(label.text.clone()) }
+            if label.text.is_empty() { annotation } else { annotation.label(printable(&label.text).into_owned()) }
         };
         let mut snippet = Snippet::source(lines)
-            .path(source.name())
+            .path(printable(source.name()))
             .line_start(first_line as usize)
             .annotation(annotation(AnnotationKind::Primary, &self.primary));
         for label in near {
             snippet = snippet.annotation(annotation(AnnotationKind::Context, label));
         }
-        let mut group = level.primary_title(self.message.as_str()).id(self.code.id()).element(snippet);
+        let mut group = level.primary_title(printable(&self.message)).id(self.code.id()).element(snippet);
         for label in far {
             let Position { line, column } = source.position(label.span.start);
-            group = group.element(Level::NOTE.message(format!("at line {line}, column {column}: {}", label.text)));
+            group = group
+                .element(Level::NOTE.message(format!("at line {line}, column {column}: {}", printable(&label.text))));
         }
         for note in &self.notes {
-            group = group.element(Level::NOTE.message(note.as_str()));
+            group = group.element(Level::NOTE.message(printable(note)));
         }
         if !self.help.is_empty() {
-            group = group.element(Level::HELP.message(self.help.as_str()));
+            group = group.element(Level::HELP.message(printable(&self.help)));
         }
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])

@@ -11,6 +11,7 @@ use arena::{Contestant, Factory, Legal, Random, Scrambled, Store, Tree};
 
 use crate::n_cores;
 use crate::portfolio::{self, Portfolio};
+use crate::screen;
 
 /// The contestants on this machine.
 pub(crate) const KINDS: [&str; 4] = ["portfolio", "uct", "random", "legal"];
@@ -19,7 +20,7 @@ pub(crate) const KINDS: [&str; 4] = ["portfolio", "uct", "random", "legal"];
 pub(crate) fn local(kind: &str, seed: u64, ponder: bool) -> anyhow::Result<Factory> {
     let make: fn(u64, bool) -> Box<dyn Contestant> = match kind {
         "portfolio" => |seed, ponder| {
-            let report = Arc::new(|text: &str| eprintln!("portfolio: {text}"));
+            let report = Arc::new(|text: &str| screen::complain(format_args!("portfolio: {text}")));
             let (threads, memory) = (n_cores(), Store::default_path().ok());
             Box::new(Portfolio::new(portfolio::Settings {
                 seed,
@@ -63,9 +64,9 @@ impl Participant {
         let name = match asked {
             Ok(info) => info.name.unwrap_or_else(|| text.to_owned()),
             Err(problem) => {
-                eprintln!(
+                screen::complain(format_args!(
                     "warning: {text} does not say who it is ({problem}); its moves are made by chance until it answers"
-                );
+                ));
                 text.to_owned()
             }
         };

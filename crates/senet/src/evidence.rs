@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::memory;
 use crate::ranking;
 use crate::rules::Rules;
+use crate::screen;
 
 /// A line that says how far the work is, on a terminal.
 pub(crate) struct Bar(ProgressBar);
@@ -36,12 +37,12 @@ impl Bar {
     pub(crate) fn show(&self, stage: &str, done: usize, of: usize) {
         self.0.set_length(of.max(1) as u64);
         self.0.set_position(done.min(of.max(1)) as u64);
-        self.0.set_message(stage.to_owned());
+        self.0.set_message(gdl::printable(stage).into_owned());
     }
 
     /// Prints a line to standard error that stays.
     pub(crate) fn above(&self, line: &str) {
-        self.0.suspend(|| eprintln!("{line}"));
+        self.0.suspend(|| screen::complain(line));
     }
 
     pub(crate) fn clear(&self) {
@@ -100,7 +101,9 @@ pub(crate) fn positions(
             Ok(positions) => return Ok(Played { positions, reused: true, stopped: None }),
             Err(reason) => {
                 bar.clear();
-                eprintln!("warning: the positions in the memory can't be used, so they are played again: {reason}");
+                screen::complain(format_args!(
+                    "warning: the positions in the memory can't be used, so they are played again: {reason}"
+                ));
             }
         }
     }
@@ -180,7 +183,9 @@ pub(crate) fn features_while(
             Ok(kept) => return Ok(kept),
             Err(reason) => {
                 bar.clear();
-                eprintln!("warning: the features in the memory can't be used, so they are made again: {reason}");
+                screen::complain(format_args!(
+                    "warning: the features in the memory can't be used, so they are made again: {reason}"
+                ));
             }
         }
     }
@@ -233,7 +238,7 @@ pub(crate) fn best_model_of_a_course(
 
 /// Says a warning on standard error.
 pub(crate) fn warn(text: &str) {
-    eprintln!("warning: {text}");
+    screen::complain(format_args!("warning: {text}"));
 }
 
 fn best(

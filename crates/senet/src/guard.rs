@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use gdl::Stop;
 
+use crate::screen;
+
 /// How long a command may go on after its time is over, until the process is ended.
 const GRACE: Duration = Duration::from_millis(1500);
 /// How often the thread looks. A thread that only allocates takes some ten megabytes in this time.
@@ -124,9 +126,7 @@ fn watch() {
 
 /// Ends the process: what it keeps is complete at any moment.
 fn give_up(why: &str) -> ! {
-    use std::io::Write;
-    // Nobody may be there to read it.
-    let _ = writeln!(std::io::stderr(), "error: {why}");
+    screen::complain(format_args!("error: {why}"));
     process::exit(2)
 }
 

@@ -13,6 +13,7 @@ mod picture;
 mod portfolio;
 mod ranking;
 mod rules;
+mod screen;
 mod view;
 
 use clap::Parser;
@@ -54,9 +55,9 @@ fn main() -> std::process::ExitCode {
             if pipe_closed {
                 return std::process::ExitCode::SUCCESS;
             }
-            eprintln!("error: {error:#}");
+            screen::complain(format_args!("error: {error:#}"));
             if let Some(reason) = guard::reason() {
-                eprintln!("note: the work was ended before it was done: {reason}");
+                screen::complain(format_args!("note: the work was ended before it was done: {reason}"));
             }
             std::process::ExitCode::from(if error.is::<rules::Rejected>() { 1 } else { 2 })
         }

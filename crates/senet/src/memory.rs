@@ -1,12 +1,12 @@
 //! The memory of games, as the commands use it.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arena::Store;
 
 use crate::library;
+use crate::screen;
 
 /// Opens the memory: the file that was named, or the usual one. The library's games are in it from the start. What its user should
 /// know, such as that files are missing, is said on standard error.
@@ -16,12 +16,12 @@ pub(crate) fn open(file: Option<PathBuf>) -> anyhow::Result<Store> {
         None => Store::default_path()?,
     };
     let mut store = Store::open(&path)?;
-    if std::io::stderr().is_terminal() && store.games()?.is_empty() {
-        eprintln!("learning the {} games of the library ...", library::GAMES.len());
+    if screen::is_seen()[1] && store.games()?.is_empty() {
+        screen::complain(format_args!("learning the {} games of the library ...", library::GAMES.len()));
     }
     arena::refresh(&mut store)?;
     arena::seed(&mut store, library::GAMES.iter().map(|game| (game.name, game.rules)), now())?;
-    store.notices().iter().for_each(|notice| eprintln!("note: {notice}"));
+    store.notices().iter().for_each(|notice| screen::complain(format_args!("note: {notice}")));
     Ok(store)
 }
 

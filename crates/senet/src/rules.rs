@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use machine::{Limits, Reference, Setup};
 
 use crate::guard;
 use crate::library::{self, Game};
+use crate::screen;
 
 /// A rule text with all that reading it told us.
 pub(crate) struct Rules {
@@ -80,9 +81,9 @@ fn not_found(rules: &str) -> String {
 
 /// Prints diagnostics to standard error.
 pub(crate) fn report(source: &Source, diagnostics: &[Diagnostic]) {
-    let colored = std::io::stderr().is_terminal();
+    let [_, is_seen] = screen::is_seen();
     for found in diagnostics {
-        eprintln!("{}\n", found.render(source, colored));
+        screen::complain_in_colour(&format!("{}\n", found.render(source, is_seen)));
     }
 }
 

@@ -16,6 +16,7 @@ use super::learn::read_duration;
 use crate::guard;
 use crate::memory;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Reads a game's structure out of its rules: board, pieces, turns, numbers, symmetries
 ///
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: Analyze) -> anyhow::Result<ExitCode> {
     if !arguments.no_remember {
         remember(&rules, &analysis, arguments.store, &settings)?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&analysis)?)?;
     } else {

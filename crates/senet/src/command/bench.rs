@@ -21,6 +21,7 @@ use super::trace::Engine;
 use crate::guard;
 use crate::library::GAMES;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Measures random playouts from the initial state to the end on one thread, or searches
 ///
@@ -95,7 +96,7 @@ struct Measurement {
 }
 
 pub(crate) fn run(arguments: Bench) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     let threads = usize::from(arguments.threads);
     if arguments.search && !arguments.json {
         search::print_head(&mut out, threads)?;

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::explain;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Says what is wrong with rules: first by reading them, then by playing random matches
 ///
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: Check) -> anyhow::Result<ExitCode> {
         let rules = match rules::read(name) {
             Ok(rules) => rules,
             Err(error) => {
-                eprintln!("error: {error:#}");
+                screen::complain(format_args!("error: {error:#}"));
                 unreadable = true;
                 continue;
             }
@@ -74,10 +75,10 @@ pub(crate) fn run(arguments: Check) -> anyhow::Result<ExitCode> {
         let outcome = check(rules, &arguments);
         rejected |= !outcome.is_playable();
         if arguments.json {
-            println!("{}", outcome.json(&arguments));
+            screen::say(format_args!("{}", outcome.json(&arguments)));
         } else {
             rules::report(&outcome.rules.source, &outcome.rules.diagnostics);
-            println!("{}", outcome.summary(&arguments));
+            screen::say(format_args!("{}", outcome.summary(&arguments)));
         }
     }
     Ok(ExitCode::from(if unreadable { 2 } else { u8::from(rejected) }))

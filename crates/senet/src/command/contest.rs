@@ -21,6 +21,7 @@ use crate::contest::{Contest, Played};
 use crate::evidence::Bar;
 use crate::memory;
 use crate::rules;
+use crate::screen;
 
 /// Lets players play matches of a game against each other
 ///
@@ -206,9 +207,9 @@ fn prepare(
 
 fn play(contest: &Contest, store: &mut Store) -> anyhow::Result<Played> {
     for number in contest.earlier(store)? {
-        eprintln!(
+        screen::complain(format_args!(
             "note: contest {number} was played by an earlier version and is not gone on with; `senet ratings --contest {number}` shows it"
-        );
+        ));
     }
     let bar = Bar::new();
     bar.show("preparing", 0, 0);
@@ -219,7 +220,7 @@ fn play(contest: &Contest, store: &mut Store) -> anyhow::Result<Played> {
 
 fn report(contest: &Contest, played: &Played, is_json: bool, is_markdown: bool) -> anyhow::Result<ExitCode> {
     let table = Table::new(&contest.names(), &played.matches);
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if is_json {
         let json = json!({
             "contest": played.id, "matches": played.matches.len(), "played_before": played.n_before,

@@ -13,9 +13,11 @@ use machine::verify::Settings;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
+use crate::screen;
+
 pub(super) fn run(code: &str) -> anyhow::Result<ExitCode> {
     if code.eq_ignore_ascii_case("all") {
-        print!("{}", manual());
+        screen::print(&manual());
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = code.to_ascii_uppercase();
@@ -27,7 +29,7 @@ pub(super) fn run(code: &str) -> anyhow::Result<ExitCode> {
             Code::ALL[Code::ALL.len() - 1].id()
         )
     })?;
-    print!("{}", page(*known));
+    screen::print(&page(*known));
     Ok(ExitCode::SUCCESS)
 }
 

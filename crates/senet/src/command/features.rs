@@ -29,6 +29,7 @@ use crate::picture::page::{Entry, Page};
 use crate::picture::sheet::Sheet;
 use crate::picture::{graph, shorten};
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Builds features from the rules: numbers that say how good a position is
 ///
@@ -136,7 +137,7 @@ pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
     let file = arguments.positions.as_deref();
     let played = evidence::positions(&game, form.fingerprint.0, &settings, file, memory.as_mut(), &bar)?;
     let seconds_positions = start.elapsed().as_secs_f64();
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if let Some(feature) = own {
         bar.clear();
         write!(out, "{}", explain_own(&game, &feature, &played.positions)?)?;

@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::library::{self, Game};
+use crate::screen;
 use crate::view::View;
 
 /// Lists the games that come with the program
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: Games) -> anyhow::Result<ExitCode> {
             found.push((game, view));
         }
     }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::BufWriter::new(screen::out());
     if arguments.json {
         for (game, view) in &found {
             let View { title, summary, kind, family, roles, .. } = view;
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: Games) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     if found.is_empty() {
-        eprintln!("no game with {}", arguments.words.join(" and "));
+        screen::complain(format_args!("no game with {}", arguments.words.join(" and ")));
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)

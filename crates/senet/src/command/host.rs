@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::contestants::{KINDS, Participant};
 use crate::evidence::Bar;
 use crate::rules;
+use crate::screen;
 
 /// Lets players meet, here or anywhere: a game manager
 ///
@@ -179,7 +180,7 @@ pub(crate) fn run(arguments: Host) -> anyhow::Result<ExitCode> {
         }
         // Step 3. Tell.
         bar.clear();
-        let mut out = std::io::stdout().lock();
+        let mut out = screen::out();
         if arguments.json {
             writeln!(out, "{}", record.json())?;
         } else {
@@ -243,7 +244,7 @@ fn standing(name: &str, index: usize, played: &[(Vec<usize>, Record)]) -> Standi
 }
 
 fn report(results: &[Standing], n_played: usize, json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if json {
         writeln!(out, "{}", serde_json::to_string(&results)?)?;
         return Ok(());

@@ -33,6 +33,7 @@ use crate::measure::{self, Score};
 use crate::memory;
 use crate::ranking;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Learns to judge positions of a game by playing it
 ///
@@ -264,7 +265,10 @@ fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
     let mut records = records;
     course.study(&mut records).with_context(told)?;
     if records.is_torn {
-        eprintln!("warning: the end of `{}` is cut off or damaged; what stands before it was studied", file.display());
+        screen::complain(format_args!(
+            "warning: the end of `{}` is cut off or damaged; what stands before it was studied",
+            file.display()
+        ));
     }
     Ok(())
 }
@@ -423,7 +427,9 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         resume(pupil, &kept, settings.clone())
             .inspect_err(|why| {
                 bar.clear();
-                eprintln!("warning: the course in the memory can't be gone on with, so a new one begins: {why}");
+                screen::complain(format_args!(
+                    "warning: the course in the memory can't be gone on with, so a new one begins: {why}"
+                ));
             })
             .ok()
     });
@@ -527,7 +533,7 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     let about = about(&plan, &learned, scores);
     let model = pupil.keep(&learned, &about)?;
     let report = Report { game: rules.game_name(), fingerprint: pupil.fingerprint.to_string(), model, about };
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
@@ -540,7 +546,7 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
 fn told_before(memory: &Store, model: i64, game: &str, is_json: bool) -> anyhow::Result<ExitCode> {
     let entry = memory.models()?.into_iter().find(|entry| entry.id == model);
     let entry = entry.with_context(|| format!("model {model} is gone"))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if is_json {
         let mut about = ranking::about(&entry);
         about["game"] = game.into();

@@ -25,6 +25,7 @@ use crate::measure::Score;
 use crate::memory;
 use crate::picture::curve::{Curve, Line};
 use crate::ranking;
+use crate::screen;
 
 /// Says what a model has learned: the features and patterns that move it most, in words
 ///
@@ -100,7 +101,7 @@ pub(crate) fn run(arguments: Explain) -> anyhow::Result<ExitCode> {
     let positions = collect(&game, &play, &mut |_| true).positions;
     let rows = model.sight.rows((0..positions.len()).map(|position| positions.state(position)));
     let parts = parts(&model, &rows, arguments.top);
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&parts)?)?;
         return Ok(ExitCode::SUCCESS);

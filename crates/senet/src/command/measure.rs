@@ -18,6 +18,7 @@ use crate::measure;
 use crate::memory;
 use crate::ranking;
 use crate::rules;
+use crate::screen;
 
 /// Measures a model of a game against simple players, without learning
 ///
@@ -94,7 +95,7 @@ pub(crate) fn run(arguments: Measure) -> anyhow::Result<ExitCode> {
     if !memory.is_read_only() {
         memory.describe_model(entry.id, &ranking::with_scores(&entry, scores.clone()))?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         let told = json!({
             "game": name, "fingerprint": form.fingerprint.to_string(), "model": entry.id, "of": entry.game_name,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::memory;
+use crate::screen;
 
 /// Lists the games that are remembered, or forgets one with all that is kept of it
 ///
@@ -47,7 +48,7 @@ enum Action {
 pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
     let mut store = memory::open(arguments.store)?;
     let games = store.games()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if let Some(Action::Courses) = arguments.action {
         for (course, model) in store.courses()? {
             let game = games.iter().find(|game| game.fingerprint == course.key.game).map_or("", |game| &game.name);
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
         let meant: Vec<_> = games.iter().filter(is_meant).collect();
         let code = match meant[..] {
             [] => {
-                eprintln!("no game is called `{name}`; `senet memory` lists them all");
+                screen::complain(format_args!("no game is called `{name}`; `senet memory` lists them all"));
                 ExitCode::from(1)
             }
             [game] => {
@@ -76,8 +77,10 @@ pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
                 ExitCode::SUCCESS
             }
             _ => {
-                eprintln!("several games are called `{name}`; say which one:");
-                meant.iter().for_each(|game| eprintln!("  {:032x}  {}", game.fingerprint, memory::day(game.met_at)));
+                screen::complain(format_args!("several games are called `{name}`; say which one:"));
+                meant.iter().for_each(|game| {
+                    screen::complain(format_args!("  {:032x}  {}", game.fingerprint, memory::day(game.met_at)))
+                });
                 ExitCode::from(2)
             }
         };

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::memory;
 use crate::ranking::{self, Standing};
+use crate::screen;
 
 /// Lists the models that were learned, says which one of a game plays, and pins or removes one
 ///
@@ -71,7 +72,7 @@ impl Action {
 
 pub(crate) fn run(arguments: Models) -> anyhow::Result<ExitCode> {
     let mut store = memory::open(arguments.store)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if let Some(action) = arguments.action {
         return match action.go(&mut store)? {
             Ok(done) => {
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: Models) -> anyhow::Result<ExitCode> {
                 Ok(ExitCode::SUCCESS)
             }
             Err(number) => {
-                eprintln!("there is no model {number}; `senet models` lists them all");
+                screen::complain(format_args!("there is no model {number}; `senet models` lists them all"));
                 Ok(ExitCode::from(1))
             }
         };

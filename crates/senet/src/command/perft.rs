@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::guard;
 use crate::rules;
+use crate::screen;
 
 /// Counts the joint-move paths of each length from the initial state
 ///
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: Perft) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     let mut machine = rules::reference(&rules, guard::limits())?;
     let counts = machine::perft(&mut machine, arguments.depth).map_err(|e| anyhow!(rules::over_budget(&rules, &e)))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         let lines: Vec<_> = counts
             .iter()

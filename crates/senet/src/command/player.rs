@@ -10,6 +10,7 @@ use arena::protocol::{Log, Server, Settings};
 use clap::Args;
 
 use crate::contestants;
+use crate::screen;
 
 /// Waits for a game manager, and plays whatever it sends
 ///
@@ -64,12 +65,13 @@ pub(crate) fn run(arguments: Player) -> anyhow::Result<ExitCode> {
         ..Settings::default()
     };
     let begun = Instant::now();
-    let log: Log = Arc::new(move |line| eprintln!("{:>9.3} {line}", begun.elapsed().as_secs_f64()));
+    let log: Log =
+        Arc::new(move |line| screen::complain(format_args!("{:>9.3} {line}", begun.elapsed().as_secs_f64())));
     let server = Server::bind((arguments.bind, arguments.port), factory, settings, log)
         .with_context(|| format!("can't listen at {}:{}; --port takes another port", arguments.bind, arguments.port))?;
     let handle = server.handle()?;
     ctrlc::set_handler(move || handle.stop()).context("can't wait for Ctrl-C")?;
-    eprintln!("{} plays at http://{} until you press Ctrl-C", arguments.player, server.address()?);
+    screen::complain(format_args!("{} plays at http://{} until you press Ctrl-C", arguments.player, server.address()?));
     server.run();
     Ok(ExitCode::SUCCESS)
 }

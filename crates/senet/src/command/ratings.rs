@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::contest::score::{self, Table};
 use crate::memory;
+use crate::screen;
 
 /// Says how strong players are, by the matches that were played
 ///
@@ -53,10 +54,10 @@ pub(crate) struct Ratings {
 
 pub(crate) fn run(arguments: Ratings) -> anyhow::Result<ExitCode> {
     let mut store = memory::open(arguments.store)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if let Some(number) = arguments.forget {
         if !store.forget_contest(number)? {
-            eprintln!("there is no contest {number}; `senet ratings --contests` lists them all");
+            screen::complain(format_args!("there is no contest {number}; `senet ratings --contests` lists them all"));
             return Ok(ExitCode::from(1));
         }
         writeln!(out, "contest {number} is forgotten.")?;

@@ -16,6 +16,7 @@ use super::learn::read_duration;
 use crate::guard;
 use crate::memory;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Says whether a game is known: the same under other names, a variant of a known game, or similar
 ///
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: Recognize) -> anyhow::Result<ExitCode> {
     if !arguments.no_remember && !matches!(found, Recognition::Exact(_)) {
         is_new = remember(&mut store, &met, &name, rules.source.text(), memory::now())? == Remembered::New;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", to_json(&name, &met, &found, &rules, is_new))?;
     } else {

@@ -11,6 +11,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::rules;
+use crate::screen;
 
 /// Writes the same game under meaningless names and in another order
 ///
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: Scramble) -> anyhow::Result<ExitCode> {
             std::fs::write(file, &scrambled.text).with_context(|| format!("can't write `{}`", file.display()))?;
         }
         None => {
-            let mut out = std::io::stdout().lock();
+            let mut out = screen::out();
             out.write_all(scrambled.text.as_bytes())?;
             out.flush()?;
         }

@@ -9,6 +9,7 @@ use machine::Machine;
 
 use crate::guard;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Prints the rules of a game
 ///
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: Show) -> anyhow::Result<ExitCode> {
             gdl::print(&rules.tree, if matches!(form, Form::Kif) { gdl::Form::Kif } else { gdl::Form::Infix })
         }
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::contestants;
 use crate::evidence::Bar;
 use crate::rules;
+use crate::screen;
 
 /// Tries player and manager out: many matches over HTTP, with everything going wrong that can
 ///
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
     let findings = soak(&plan, factory, see).map_err(|error| anyhow!(error))?;
     bar.clear();
     let complaints = findings.complaints(&plan);
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", as_json(&findings, &complaints))?;
     } else {

@@ -17,6 +17,7 @@ use search::{Limit, Player, Solo, solo};
 use super::learn::read_duration;
 use crate::guard;
 use crate::rules;
+use crate::screen;
 
 /// Solves a game from its start: what its roles can be sure of, and a line of best play
 ///
@@ -127,7 +128,7 @@ fn alone(network: &Network, answer: &search::Answer) -> Found {
 fn print(network: &Network, found: &Found, seconds: f64, json: bool) -> anyhow::Result<()> {
     let name = |&chosen: &u32| network.name(network.moves[chosen as usize]);
     let line: Vec<Vec<String>> = found.line.iter().map(|joint| joint.iter().map(name).collect()).collect();
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if json {
         let text = serde_json::json!({
             "role": network.roles[0], "lower": found.lower, "upper": found.upper, "exact": found.stop.is_none(),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard;
 use crate::rules;
+use crate::screen;
 
 /// Plays a match and prints every step as a line of JSON: state, legal moves, goals and the joint move
 ///
@@ -107,7 +108,7 @@ pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
             }
             Ok(network) => trace(&mut Lanes::new(lanes::Compiled::new(network)), &rules, &arguments),
             Err(why) => {
-                eprintln!("note: {why}; the reference engine answers instead");
+                screen::complain(format_args!("note: {why}; the reference engine answers instead"));
                 trace(&mut reference, &rules, &arguments)
             }
         },
@@ -120,7 +121,7 @@ pub(crate) fn run(arguments: Trace) -> anyhow::Result<ExitCode> {
 }
 
 fn trace<M: Machine>(machine: &mut M, rules: &rules::Rules, arguments: &Trace) -> anyhow::Result<()> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::BufWriter::new(screen::out());
     let game = rules.game_name();
     match &arguments.moves {
         Some(file) => follow(machine, &game, file, &mut out)?,

@@ -11,6 +11,7 @@ use insight::canonical::{self, canonical};
 use super::learn::read_duration;
 use crate::memory;
 use crate::rules;
+use crate::screen;
 
 /// Learns a game for a minute, shows what it learned, and plays with you
 ///
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: Try) -> anyhow::Result<ExitCode> {
     let Try { rules: name, time, store } = arguments;
     let rules = rules::read(&name)?;
     rules::accept(&rules)?;
-    let say = |text: &str| writeln!(std::io::stdout(), "{text}");
+    let say = |text: &str| writeln!(screen::out(), "{text}");
     let title = match rules.game.map(|game| game.view()).transpose()? {
         Some(view) => format!("{}: {}", view.title, view.summary),
         None => rules.game_name(),
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: Try) -> anyhow::Result<ExitCode> {
         say("\nWhat it looks at, and how much that counts:")?;
         command(with_store(&["explain", &model.id.to_string(), "--top", "3"]))?;
     }
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+    if std::io::stdin().is_terminal() && screen::is_seen()[0] {
         say("\nNow play with it; `help` lists what you can say, `quit` ends it.\n")?;
         return command(with_store(&["play", &name]));
     }

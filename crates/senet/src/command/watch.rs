@@ -12,6 +12,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::guard;
 use crate::rules::{self, Rules};
+use crate::screen;
 use crate::view::View;
 
 /// Plays a random match and draws every state
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: Watch) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     let view = rules.game.map(|game| game.view()).transpose()?;
     let mut machine = rules::reference(&rules, guard::limits())?;
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = std::io::BufWriter::new(screen::out());
     let title = view.as_ref().map_or_else(|| rules.game_name(), |view| view.title.clone());
     writeln!(out, "{title}, a random match with seed {}\n", arguments.seed)?;
     let outcome = watch(&mut machine, view.as_ref(), &arguments, &mut out);

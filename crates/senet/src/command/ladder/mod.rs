@@ -28,6 +28,7 @@ use crate::measure::{self, Comparison, Kind, Pace, Players, Tally};
 use crate::memory;
 use crate::ranking;
 use crate::rules::{self, Rules};
+use crate::screen;
 
 /// Learns games and measures what the learned players are worth, with intervals
 ///
@@ -250,7 +251,7 @@ impl Climb {
             .as_ref()
             .map(|file| std::fs::read_to_string(file).with_context(|| format!("can't read `{}`", file.display())));
         let report = Report::new(arguments, self.threads, rows, notes.transpose()?);
-        let mut out = std::io::stdout().lock();
+        let mut out = screen::out();
         if let Some(file) = &arguments.out {
             // The page is there as a whole, or as it was.
             write_whole(file, report.page().as_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;

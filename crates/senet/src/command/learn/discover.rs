@@ -18,6 +18,7 @@ use serde_json::json;
 use super::{Learn, MEASURING, Method};
 use crate::evidence::{self, Bar};
 use crate::memory;
+use crate::screen;
 
 #[derive(Args)]
 #[command(next_help_heading = "With --method discover")]
@@ -194,7 +195,7 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
         arena::store::write_whole(file, report.function.as_bytes())
             .with_context(|| format!("{} can't be written", file.display()))?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {

@@ -25,6 +25,7 @@ use super::{KEEP_EVERY, Learn, Left, MEASURING, Method, Pupil, print_scores};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Score};
 use crate::memory;
+use crate::screen;
 
 /// Raised when the same settings give another model.
 const VERSION: u32 = 1;
@@ -280,7 +281,9 @@ fn train(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -> anyhow::R
         plan.resume(pupil, &kept)
             .inspect_err(|why| {
                 bar.clear();
-                eprintln!("warning: the training in the memory can't be gone on with, so it begins anew: {why}");
+                screen::complain(format_args!(
+                    "warning: the training in the memory can't be gone on with, so it begins anew: {why}"
+                ));
             })
             .ok()
     });
@@ -384,7 +387,7 @@ pub(super) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
     let text = serde_json::to_string(&about)?;
     let model = pupil.keep_bytes(plan.key(pupil.fingerprint.0), &text, &bytes)?;
     let report = Report { game: rules.game_name(), fingerprint: pupil.fingerprint.to_string(), model, about };
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {

@@ -27,6 +27,7 @@ use crate::portfolio::searcher::{Searcher, Words};
 use crate::portfolio::study::Study;
 use crate::portfolio::{self};
 use crate::rules::{self, Rules};
+use crate::screen;
 use crate::view::View;
 
 /// Plays a game with you in the terminal
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: Play) -> anyhow::Result<ExitCode> {
         None => Store::default_path()?,
     };
     let kit = Arc::new(Kit::new(&rules, path)?);
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     let view = rules.game.map(|game| game.view()).transpose()?;
     writeln!(out, "{}", view.as_ref().map_or(kit.name.clone(), |view| format!("{}: {}", view.title, view.summary)))?;
     let machine = Machine::new(kit.clone(), &rules, arguments.learn, arguments.seed)?;

@@ -1,0 +1,103 @@
+//! What reaches a terminal, and what happens where nobody reads.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("printing-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room");
+    folder
+}
+
+fn senet(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
+    command.args(arguments).env("SENET_STORE", folder().join("memory.db")).stdin(Stdio::null());
+    command
+}
+
+/// A game in whose names there is what terminals obey: colours, a cleared screen, another title, a turned direction.
+const RUDE: &str = "(role \u{1b}[31mred) (role b\u{9b}2J) (init (\u{1b}]0;gotcha\u{7} 1))
+    (<= (legal ?r \u{1b}[2J\u{202e}go) (role ?r)) (<= (legal ?r stay) (role ?r))
+    (<= (next (\u{1b}]0;gotcha\u{7} 2)) (true (\u{1b}]0;gotcha\u{7} 1))) (<= terminal (true (\u{1b}]0;gotcha\u{7} 2)))
+    (<= (goal ?r 100) (role ?r)) (<= (never\u{1b}[5m ?x) (role ?x))";
+
+#[test]
+fn names_reach_a_terminal_escaped() {
+    let place = folder().join("\u{1b}[7mrude.kif");
+    std::fs::write(&place, RUDE).expect("there is room");
+    let file = place.to_str().expect("text");
+    // What can't be read, has errors and is played, as text and as JSON.
+    let broken = folder().join("\u{1b}[7mbroken.kif");
+    std::fs::write(&broken, format!("{RUDE} (<= (\u{1b}[6mp ?y) (not (q\u{1b}[6m ?y)))")).expect("there is room");
+    let broken = broken.to_str().expect("text");
+    for arguments in [
+        &["check", file][..],
+        &["check", file, "--json"],
+        &["check", broken],
+        &["check", "\u{1b}[7mno-such-game"],
+        &["show", file],
+        &["analyze", file],
+        &["analyze", file, "--json"],
+        &["watch", file],
+        &["trace", file],
+        &["scramble", file],
+        &["host", file, "--players", "legal", "random", "--start-clock", "1", "--play-clock", "1"],
+        &["host", file, "--players", "legal", "\u{1b}[7m.example"],
+        &["recognize", file],
+        &["memory"],
+        &["match", file, "legal", "random", "--games", "2"],
+        &["ratings"],
+    ] {
+        let output = senet(arguments).output().expect("the program runs");
+        for (stream, text) in [("output", output.stdout), ("errors", output.stderr)] {
+            let text = String::from_utf8(text).expect("UTF-8");
+            let obeyed = text.chars().find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\t'));
+            assert_eq!(obeyed, None, "{arguments:?}, {stream}: {text:?}");
+            assert!(!text.contains('\u{202e}'), "{arguments:?}, {stream}: {text:?}");
+            assert!(!text.contains("panicked"), "{arguments:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_person_at_the_board_sees_names_escaped() {
+    let place = folder().join("rude-board.kif");
+    std::fs::write(&place, RUDE).expect("there is room");
+    let mut child = senet(&["play", place.to_str().expect("text"), "--time", "1s"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let typed = "help\nmoves\n\u{1b}[2J\u{202e}go\nquit\n";
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    for text in [output.stdout, output.stderr] {
+        assert!(!text.contains(&0x1b), "{}", String::from_utf8_lossy(&text));
+    }
+}
+
+#[test]
+fn a_reader_that_is_gone_is_no_panic() {
+    let rejected = folder().join("rejected.kif");
+    std::fs::write(&rejected, "(role a) (<= p (not p))").expect("there is room");
+    let rejected = rejected.to_str().expect("text");
+    for (arguments, status) in [
+        (&["check", "tic-tac-toe"][..], 0),
+        (&["check", rejected], 1),
+        (&["check", rejected, "--json"], 1),
+        (&["check", "no-such-game"], 2),
+        (&["check", "--explain", "all"], 0),
+        (&["games"], 0),
+        (&["show", "tic-tac-toe"], 0),
+        (&["trace", "tic-tac-toe"], 0),
+        (&["perft", "tic-tac-toe", "--depth", "2"], 0),
+        (&["host", "tic-tac-toe", "--players", "legal", "legal", "--start-clock", "1", "--play-clock", "1"], 0),
+    ] {
+        // Both ends are gone before the program says anything.
+        let [mut child] = [senet(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")];
+        drop((child.stdout.take(), child.stderr.take()));
+        assert_eq!(child.wait().expect("it ends").code(), Some(status), "{arguments:?}");
+    }
+}
