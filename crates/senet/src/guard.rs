@@ -91,7 +91,8 @@ fn deadline() -> std::sync::MutexGuard<'static, Option<(Instant, Duration)>> {
     DEADLINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn memory_limit() -> u64 {
+/// The bytes of memory that the process may take.
+pub(crate) fn memory_limit() -> u64 {
     MEMORY_LIMIT.load(Ordering::Relaxed)
 }
 
@@ -126,7 +127,10 @@ fn watch() {
 
 /// Ends the process: what it keeps is complete at any moment.
 fn give_up(why: &str) -> ! {
-    screen::complain(format_args!("error: {why}"));
+    // Nobody may be there to read it, and nobody waits for that.
+    let why = why.to_owned();
+    let _ = std::thread::Builder::new().spawn(move || screen::complain(format_args!("error: {why}")));
+    std::thread::sleep(OFTEN);
     process::exit(2)
 }
 

@@ -1,6 +1,8 @@
 //! Random harm to the files of a memory, and kills at random moments. A few of each run with the other tests; `scripts/harm` does a
 //! thousand of each.
 
+#![allow(clippy::print_stderr, reason = "a test says what it saw")]
+
 mod memory;
 
 use std::collections::BTreeMap;

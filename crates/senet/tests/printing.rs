@@ -64,7 +64,7 @@ fn names_reach_a_terminal_escaped() {
 fn a_person_at_the_board_sees_names_escaped() {
     let place = folder().join("rude-board.kif");
     std::fs::write(&place, RUDE).expect("there is room");
-    let mut child = senet(&["play", place.to_str().expect("text"), "--time", "1s"])
+    let mut child = senet(&["play", place.to_str().expect("text"), "--time", "0.2"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

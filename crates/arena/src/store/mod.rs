@@ -12,6 +12,7 @@ mod files;
 mod models;
 mod open;
 mod positions;
+mod quota;
 mod renew;
 mod schema;
 
@@ -25,6 +26,7 @@ pub use contests::{ContestEntry, PlayedMatch, PlayedSeat};
 pub use files::write_whole;
 pub use models::ModelEntry;
 pub use positions::{Kept, Key};
+pub use quota::Quota;
 
 /// A game as it is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use gdl::diagnostic::{Label, any_error};
-use gdl::program::Term;
-use gdl::{Diagnostic, Severity, Source, Stop, keyword};
+use gdl::{Diagnostic, Severity, Source, Stop};
 use machine::Limits;
 use machine::verify::{Ending, Settings, Verification};
 use rand::SeedableRng;
@@ -14,6 +13,7 @@ use rand_pcg::Pcg64Mcg;
 use serde_json::json;
 
 use super::explain;
+use crate::portfolio;
 use crate::rules::{self, Rules};
 use crate::screen;
 
@@ -113,18 +113,14 @@ impl Outcome {
         self.rules.diagnostics.iter().filter(|found| found.severity() == severity).count()
     }
 
-    /// The roles that were played or, if nothing was, those that facts name.
+    /// The roles that were played or, if nothing was, those of the rules; none if these have no meaning.
     fn roles(&self) -> Vec<String> {
         if let Some(simulation) = &self.simulation {
             return simulation.roles.clone();
         }
-        let program = &self.rules.program;
-        let facts = program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE && rule.body.is_empty());
-        let name = |term: &Term| match term {
-            Term::Const(name) => Some(program.symbols.name(*name).to_owned()),
-            _ => None,
-        };
-        facts.filter_map(|rule| name(rule.head.args.first()?)).collect()
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let stop = Stop::when(move || Instant::now() >= deadline);
+        portfolio::roles(&self.rules.program, &stop).unwrap_or_default()
     }
 
     fn summary(&self, arguments: &Check) -> String {

@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod check;
 mod contest;
+mod contestant;
 mod explain;
 mod features;
 mod games;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Player(player::Player),
     Host(host::Host),
     Soak(soak::Soak),
+    #[command(hide = true)]
+    Contestant(contestant::Contestant),
     Scramble(scramble::Scramble),
     Recognize(recognize::Recognize),
     Memory(memory::Memory),
@@ -81,6 +84,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Player(arguments) => player::run(arguments),
         Command::Host(arguments) => host::run(arguments),
         Command::Soak(arguments) => soak::run(arguments),
+        Command::Contestant(arguments) => contestant::run(arguments),
         Command::Scramble(arguments) => scramble::run(arguments),
         Command::Recognize(arguments) => recognize::run(arguments),
         Command::Memory(arguments) => memory::run(arguments),

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -10,7 +11,7 @@ use arena::soak::{Findings, Plan, soak};
 use clap::Args;
 use serde_json::json;
 
-use crate::contestants;
+use crate::contestants::Manner;
 use crate::evidence::Bar;
 use crate::rules;
 use crate::screen;
@@ -80,7 +81,8 @@ pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
     let plan = Plan { games, matches, clocks, grace: seconds("grace", arguments.grace)?, faults, seed };
     let bar = Bar::new();
     let see = &mut |done: u32| bar.show("matches", done as usize, arguments.matches as usize);
-    let factory = contestants::local(&arguments.player, arguments.seed, true)?;
+    let manner = Manner { ponder: true, ..Manner::new(&arguments.player, arguments.seed)? };
+    let factory = manner.apart(Arc::new(|_| {}))?;
     let findings = soak(&plan, factory, see).map_err(|error| anyhow!(error))?;
     bar.clear();
     let complaints = findings.complaints(&plan);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::{anyhow, bail};
 use features::game::Game;
+use gdl::Stop;
 use insight::canonical::{self, Canonical, canonical};
 use learn::model::Model;
 use learn::player::Search;
@@ -63,7 +64,7 @@ pub(crate) struct Known {
 impl Kit {
     pub(crate) fn new(rules: &Rules, memory: PathBuf) -> anyhow::Result<Kit> {
         rules::accept(rules)?;
-        let roles = portfolio::roles(&rules.program);
+        let roles = portfolio::roles(&rules.program, &Stop::never()).map_err(|why| anyhow!(why))?;
         if roles.is_empty() {
             bail!("`{}` has no roles, so nobody can play it", rules.source.name());
         }

@@ -8,6 +8,7 @@ use anyhow::{anyhow, bail};
 use arena::protocol::Remote;
 use arena::protocol::http::Address;
 use arena::{Clocks, Contestant, Decision};
+use gdl::Stop;
 use learn::player::{self, Search};
 use search::{Fuzzy, Greedy, Player, Solo, Uct, fuzzy, solo, uct};
 
@@ -135,7 +136,8 @@ pub(crate) fn contestant(
                 memory: Some(kit.memory.clone()),
                 learn: true,
                 // Each match of a contest is one with the same player.
-                keep: false,
+                keep: None,
+                stop: Stop::never(),
                 ponder: false,
                 report: Arc::new(|_| {}),
             };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gdl::Program;
+use gdl::{Program, Stop};
 use machine::{Exceeded, Limits, Machine, Reference, RoleId};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -31,14 +31,15 @@ pub(crate) struct ByRules {
 }
 
 impl ByRules {
-    /// For a role of a game. As long as `is_thorough` holds it plays on from legal moves.
+    /// For a role of a game. As long as `is_thorough` holds it plays on from legal moves; all evaluation ends when it is told to stop.
     pub(crate) fn new(
         program: Arc<Program>,
         role: usize,
         seed: u64,
         is_thorough: Arc<AtomicBool>,
+        stop: Stop,
     ) -> Result<ByRules, String> {
-        let machine = Reference::new(program, Limits::default());
+        let machine = Reference::new(program, Limits { stop, ..Limits::default() });
         let mut machine = machine.map_err(|why| format!("the rules can't be followed: {why:?}"))?;
         let initial = machine.initial().map_err(|why| why.to_string())?;
         let at = (initial.clone(), Vec::new());

@@ -22,19 +22,18 @@ use std::time::{Duration, Instant};
 
 use arena::contestant::{Clocks, Contestant, Decision, Rules};
 use features::game::Game;
-use gdl::program::Term;
-use gdl::{Program, keyword};
+use gdl::{Program, Stop};
 use learn::player::{self, Search};
-use machine::{lanes, scalar};
+use machine::{Limits, Machine, Reference, Setup, lanes, scalar};
 use search::proof::{self, Exact};
 use search::{Nature, Player, Solo, Uct, solo, uct};
 
 use self::by_rules::ByRules;
 use self::heuristics::Heuristics;
-use self::member::{Make, Member, Rank, plain};
+use self::member::{Make, Member, Rank};
 use self::playing::{Door, Playing, Report};
 use self::searcher::{Searcher, Words};
-use self::study::{Knowledge, Study};
+use self::study::{Keep, Knowledge, Study};
 
 /// Bytes of a search's tree.
 const BYTES: usize = 256 << 20;
@@ -51,8 +50,10 @@ pub(crate) struct Settings {
     pub(crate) memory: Option<PathBuf>,
     /// Whether it learns in the start clock.
     pub(crate) learn: bool,
-    /// Whether what it learned is kept in the memory.
-    pub(crate) keep: bool,
+    /// Where what it learned is kept, and looked up, too.
+    pub(crate) keep: Option<Keep>,
+    /// Ends what is prepared, so that those who play by then have time and memory.
+    pub(crate) stop: Stop,
     /// Whether it thinks on while others think; for one that shares its machine with nobody.
     pub(crate) ponder: bool,
     /// Is told what went wrong, and what was done.
@@ -78,20 +79,14 @@ impl Portfolio {
     }
 }
 
-/// The roles in the order of the rules.
-pub(crate) fn roles(program: &Program) -> Vec<String> {
-    let facts = program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE && rule.body.is_empty());
-    let name = |term: &Term| match term {
-        Term::Const(name) => Some(program.symbols.name(*name).to_owned()),
-        _ => None,
-    };
-    let mut roles: Vec<String> = Vec::new();
-    for role in facts.filter_map(|fact| name(fact.head.args.first()?)) {
-        if !roles.iter().any(|known| plain(known) == plain(&role)) {
-            roles.push(role);
-        }
+/// The roles in the order of the rules, be they facts or derived.
+pub(crate) fn roles(program: &Arc<Program>, stop: &Stop) -> Result<Vec<String>, String> {
+    let limits = Limits { stop: stop.clone(), ..Limits::default() };
+    match Reference::new(program.clone(), limits) {
+        Ok(machine) => Ok(machine.roles().to_vec()),
+        Err(Setup::Unevaluable(_)) => Err("the rules have no meaning".to_owned()),
+        Err(Setup::Exceeded(exceeded)) => Err(format!("the roles can't be found: {exceeded}")),
     }
-    roles
 }
 
 /// A search without knowledge: tree search with playouts, or search for one role alone.
@@ -114,13 +109,21 @@ pub(crate) fn plain_player(
 }
 
 /// Makes the rules a network, and lets a search take part.
-fn ground(program: &Program, role: usize, threads: usize, seed: u64, door: &Door) -> Result<(), String> {
-    let ground = gdl::ground::ground(program, &gdl::ground::Budget::default());
+fn ground(
+    program: &Program,
+    roles: Vec<String>,
+    role: usize,
+    threads: usize,
+    seed: u64,
+    door: &Door,
+    stop: &Stop,
+) -> Result<(), String> {
+    let budget = gdl::ground::Budget { stop: stop.clone(), ..gdl::ground::Budget::default() };
+    let ground = gdl::ground::ground(program, &budget);
     let ground = ground.map_err(|failure| format!("the rules can't be grounded: {failure}"))?;
-    let network = machine::network::build(ground, &gdl::Stop::never());
+    let network = machine::network::build(ground, stop);
     let network = Arc::new(network.map_err(|failure| format!("the rules make no useful network: {failure}"))?);
     let (scalar, lanes) = (scalar::Compiled::new(network.clone()), lanes::Compiled::new(network.clone()));
-    let roles = roles(program);
     let (own_roles, own_network, own_scalar, own_lanes) =
         (roles.clone(), network.clone(), scalar.clone(), lanes.clone());
     let make = move || {
@@ -182,14 +185,16 @@ impl Contestant for Portfolio {
 
     /// Learns, if there is a memory to keep that in.
     fn preview(&mut self, rules: &Rules, deadline: Instant) {
-        let Settings { seed, threads, memory, learn, keep, report, .. } = self.settings.clone();
-        if memory.is_none() || !learn || !keep {
+        let Settings { seed, threads, memory, learn, keep, report, stop, .. } = self.settings.clone();
+        if !learn || keep.is_none() {
             return;
         }
         let (name, text, program) = (rules.name.clone(), rules.text.clone(), rules.program());
         let until = deadline - reserve(deadline.saturating_duration_since(Instant::now()));
         let study = Study { name, text, program, memory, seed, threads, learn, keep, until };
-        let found = study.go(&|| self.given_up.load(Ordering::Relaxed), &|text| report(text));
+        let given_up = self.given_up.clone();
+        let stop = stop.or(&Stop::when(move || given_up.load(Ordering::Relaxed)));
+        let found = study.go(&stop, &|text| report(text));
         match found.map(|found| found.knowledge) {
             Ok(Some(knowledge)) => report(&format!("looked at before a match: {}", knowledge.origin)),
             Ok(None) => {}
@@ -199,28 +204,30 @@ impl Contestant for Portfolio {
 
     fn start(&mut self, rules: &Rules, role: usize, _: Clocks, deadline: Instant) -> Result<(), String> {
         self.playing = None;
-        let Settings { seed, threads, memory, learn, keep, report, .. } = self.settings.clone();
+        let Settings { seed, threads, memory, learn, keep, report, stop, .. } = self.settings.clone();
         let program = Arc::new(rules.reading.program.clone());
-        let roles = roles(&program);
+        let given_up = self.given_up.clone();
+        let late = Stop::when(move || given_up.load(Ordering::Relaxed) || Instant::now() >= deadline);
+        let roles = roles(&program, &stop.or(&late))?;
         if role >= roles.len() {
             return Err(format!("`{}` has {} roles, and no role {role}", rules.name, roles.len()));
         }
         let until = deadline - reserve(deadline.saturating_duration_since(Instant::now()));
-        let mut playing = Playing::new(roles.len(), threads, report);
+        let mut playing = Playing::new(roles.len(), threads, report, stop);
         // Step 1. Someone who can answer at once.
-        let (own, is_thorough) = (program.clone(), playing.is_thorough.clone());
-        let by_rules = move || Ok(Box::new(ByRules::new(own, role, seed, is_thorough)?) as Box<dyn Member>);
+        let (own, is_thorough, over) = (program.clone(), playing.is_thorough.clone(), playing.is_over());
+        let by_rules = move || Ok(Box::new(ByRules::new(own, role, seed, is_thorough, over)?) as Box<dyn Member>);
         playing.seat("the rules", Rank::Rules, Box::new(by_rules));
         for &(name, rank, make) in &self.further {
             playing.seat(name, rank, Box::new(move || Ok(make())));
         }
         // Step 2. The network, and what can be known: each on a thread of its own.
-        let own = program.clone();
-        playing.prepare("grounding", move |door, _| ground(&own, role, threads, seed, door));
+        let (own, own_roles) = (program.clone(), roles.clone());
+        playing.prepare("grounding", move |door, stop| ground(&own, own_roles, role, threads, seed, door, stop));
         let (name, text) = (rules.name.clone(), rules.text.clone());
         let study = Study { name, text, program, memory, seed, threads, learn, keep, until };
-        playing.prepare("learning", move |door, is_over| {
-            let found = study.go(is_over, &|text| door.note(text))?;
+        playing.prepare("learning", move |door, stop| {
+            let found = study.go(stop, &|text| door.note(text))?;
             match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
                 (Some(knowledge), _) => {
                     door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use arena::contestant::Decision;
+use gdl::Stop;
 
 use super::member::{History, Make, Opinion, Rank, Word, Worker, plain, text_of};
 
@@ -82,6 +83,8 @@ pub(super) struct Playing {
     is_starting: bool,
     /// Whether the match is over.
     over: Arc<AtomicBool>,
+    /// Ends what is prepared, before the match is over.
+    stop: Stop,
     /// Whether there is nobody but the member that follows the rules.
     pub(super) is_thorough: Arc<AtomicBool>,
     threads: usize,
@@ -89,7 +92,7 @@ pub(super) struct Playing {
 }
 
 impl Playing {
-    pub(super) fn new(n_roles: usize, threads: usize, report: Report) -> Playing {
+    pub(super) fn new(n_roles: usize, threads: usize, report: Report, stop: Stop) -> Playing {
         let (sender, news) = channel();
         Playing {
             news,
@@ -102,22 +105,28 @@ impl Playing {
             n_preparing: 0,
             is_starting: true,
             over: Arc::new(AtomicBool::new(false)),
+            stop,
             is_thorough: Arc::new(AtomicBool::new(true)),
             threads,
             report,
         }
     }
 
-    /// Does something on a thread of its own that may bring members in. It is given a function that says whether the match is over.
+    /// Is raised when the match is over.
+    pub(super) fn is_over(&self) -> Stop {
+        let over = self.over.clone();
+        Stop::when(move || over.load(Ordering::Relaxed))
+    }
+
+    /// Does something on a thread of its own that may bring members in. It is told to stop when the match is over.
     pub(super) fn prepare(
         &mut self,
         what: &'static str,
-        work: impl FnOnce(&Door, &(dyn Fn() -> bool + Sync)) -> Result<(), String> + Send + 'static,
+        work: impl FnOnce(&Door, &Stop) -> Result<(), String> + Send + 'static,
     ) {
-        let (door, over) = (Door { sender: self.sender.clone() }, self.over.clone());
+        let (door, stop) = (Door { sender: self.sender.clone() }, self.stop.or(&self.is_over()));
         let guarded = move || {
-            let is_over = move || over.load(Ordering::Relaxed);
-            let worked = catch_unwind(AssertUnwindSafe(|| work(&door, &is_over)));
+            let worked = catch_unwind(AssertUnwindSafe(|| work(&door, &stop)));
             let worked = worked.unwrap_or_else(|panic| Err(format!("it panicked: {}", text_of(&*panic))));
             _ = door.sender.send(News::Prepared(what, worked));
         };

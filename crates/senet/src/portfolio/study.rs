@@ -1,15 +1,16 @@
 //! What a portfolio finds out about a game before a match: whether it is known, and what it can learn in the time there is.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arena::Store;
+use arena::store::Quota;
 use features::construct::{self, construct};
 use features::feature::Feature;
 use features::game::Game;
 use features::positions::{self, Positions, collect};
-use gdl::Program;
+use gdl::{Program, Stop};
 use insight::canonical::{self, canonical};
 use learn::course::{self, Course, Stored};
 use learn::model::Model;
@@ -41,10 +42,25 @@ pub(crate) struct Study {
     pub(crate) threads: usize,
     /// Whether to learn.
     pub(crate) learn: bool,
-    /// Whether what was learned is kept.
-    pub(crate) keep: bool,
+    /// Where what was learned is kept, if anywhere; what was kept there before is known, too.
+    pub(crate) keep: Option<Keep>,
     /// By then it should be over.
     pub(crate) until: Instant,
+}
+
+/// Where what was learned is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Keep {
+    pub(crate) path: PathBuf,
+    /// How much of it there may be; for games that strangers send.
+    pub(crate) quota: Option<Quota>,
+}
+
+impl Keep {
+    /// Without a bound.
+    pub(crate) fn all(path: PathBuf) -> Keep {
+        Keep { path, quota: None }
+    }
 }
 
 /// What a study comes to.
@@ -67,24 +83,27 @@ pub(crate) struct Knowledge {
 
 impl Study {
     /// Looks the game up in the memory, whatever its names, and learns if there is time.
-    pub(crate) fn go(&self, stop: &(dyn Fn() -> bool + Sync), note: &dyn Fn(&str)) -> Result<Found, String> {
+    pub(crate) fn go(&self, stop: &Stop, note: &dyn Fn(&str)) -> Result<Found, String> {
         let left = || self.until.saturating_duration_since(Instant::now());
         // Step 1. Is it known?
         let form = canonical(&self.program, canonical::BUDGET);
         let fingerprint = form.fingerprint.0;
-        // A memory that can't be used is like none; nothing is to keep a player from playing.
-        let opened = self.memory.as_ref().map(|path| Store::open(path).and_then(|store| Ok((store.models()?, store))));
-        let (models, store) = match opened.transpose() {
-            Ok(opened) => opened.unzip(),
-            Err(error) => {
-                note(&format!("plays without a memory: {error}"));
-                (None, None)
-            }
+        let own = self.keep.as_ref().map(|keep| &keep.path);
+        let paths = self.memory.iter().chain(own.filter(|&own| self.memory.as_ref() != Some(own)));
+        let open = |path: &PathBuf| {
+            let opened = Store::open(path).and_then(|store| {
+                let is_known = store.models()?.iter().any(|entry| entry.game == fingerprint);
+                Ok((store, is_known))
+            });
+            // A memory that can't be used is like none; nothing is to keep a player from playing.
+            opened.map_err(|error| note(&format!("plays without a memory: {error}"))).ok()
         };
-        store.iter().flat_map(Store::notices).for_each(|notice| note(notice));
-        let is_known = models.is_some_and(|models| models.iter().any(|entry| entry.game == fingerprint));
+        let stores: Vec<(Store, bool)> = paths.filter_map(open).collect();
+        stores.iter().flat_map(|(store, _)| store.notices()).for_each(|notice| note(notice));
+        let store = stores.iter().find(|(_, is_known)| *is_known).map(|(store, _)| store);
+        let is_known = store.is_some();
         let may_learn = self.learn && left() >= LEAST;
-        if (!is_known && !may_learn) || stop() {
+        if (!is_known && !may_learn) || stop.is_raised() {
             return Ok(Found::default());
         }
         // Step 2. Its model.
@@ -92,7 +111,7 @@ impl Study {
             .map_err(|why| format!("it can't be grounded: {why}"))?;
         let game = Arc::new(game);
         let look = |store| evidence::best_model_of_a_course(store, fingerprint, &game, note);
-        let known = store.as_ref().map_or(Ok(None), look).unwrap_or_else(|error| {
+        let known = store.map_or(Ok(None), look).unwrap_or_else(|error| {
             note(&format!("{error:#}"));
             None
         });
@@ -103,20 +122,24 @@ impl Study {
             search: known.stored.search,
             origin: format!("model {} of `{}`", known.entry.id, known.entry.game_name),
         });
+        if let Some(keep) = self.keep.as_ref().filter(|keep| keep.quota.is_some() && of_old.is_some()) {
+            // What was of use stays longest.
+            let used = Store::open(&keep.path).and_then(|mut store| store.set_used(fingerprint, memory::now()));
+            used.unwrap_or_else(|error| note(&format!("the memory can't be used: {error}")));
+        }
         let is_alone = game.universe.roles.len() == 1;
         let worth_while = left().as_secs_f64() > WORTH_WHILE * seconds;
         if is_alone || !may_learn || left() < LEAST || !worth_while {
             return Ok(Found { game: Some(game), knowledge: of_old });
         }
         // Step 3. More of it.
-        let kin = store.as_ref().map(|store| (store, fingerprint));
+        let kin = store.or(stores.first().map(|(store, _)| store)).map(|store| (store, fingerprint));
         let lesson = Lesson { game: &game, kin, seed: self.seed, threads: self.threads, until: self.until };
         let Some(learned) = lesson.learn(known.map(|known| (known.model, known.stored)), stop, note)? else {
             return Ok(Found { game: Some(game), knowledge: of_old });
         };
-        if let Some(path) = self.memory.as_ref().filter(|_| self.keep)
-            && store.is_some()
-            && let Err(error) = self.keep(path, fingerprint, &learned, seconds, origin)
+        if let Some(keep) = &self.keep
+            && let Err(error) = self.keep(keep, fingerprint, &learned, seconds, origin)
         {
             note(&format!("what was learned can't be kept: {error}"));
         }
@@ -126,13 +149,13 @@ impl Study {
 
     fn keep(
         &self,
-        path: &Path,
+        keep: &Keep,
         fingerprint: u128,
         learned: &Learned,
         before: f64,
         origin: Option<serde_json::Value>,
     ) -> anyhow::Result<()> {
-        let mut store = Store::open(path)?;
+        let mut store = Store::open(&keep.path)?;
         let met = arena::meet((*self.program).clone());
         arena::remember(&mut store, &met, &self.name, &self.text, memory::now())?;
         let about = json!({
@@ -144,6 +167,9 @@ impl Study {
         });
         let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
         store.keep_model(fingerprint, &about.to_string(), &bytes, memory::now())?;
+        if let Some(quota) = keep.quota {
+            store.keep_within(quota, fingerprint)?;
+        }
         Ok(())
     }
 }
@@ -183,7 +209,7 @@ impl Lesson<'_> {
     pub(crate) fn learn(
         &self,
         known: Option<(Arc<Model>, Stored)>,
-        stop: &(dyn Fn() -> bool + Sync),
+        stop: &Stop,
         note: &dyn Fn(&str),
     ) -> Result<Option<Learned>, String> {
         /// The parts of the time after which positions are played, features found, variants tried, and matches with itself end.
@@ -197,7 +223,7 @@ impl Lesson<'_> {
         let is_brief = time.as_secs_f64() * (threads as f64) < BRIEF;
         let parts = if is_brief { BRIEF_PARTS } else { PARTS };
         let [played_by, built_by, taken_by, learned_by] = parts.map(|part| begun + time.mul_f64(part));
-        let before = |end: Instant| Instant::now() < end && !stop();
+        let before = |end: Instant| Instant::now() < end && !stop.is_raised();
         // Step 1. Positions; the fewer, the less time there is to look at them.
         let n_positions = (time.as_secs_f64() * 100.0).clamp(500.0, 12_000.0) as usize;
         let play = positions::Settings {
@@ -208,7 +234,7 @@ impl Lesson<'_> {
             ..positions::Settings::default()
         };
         let played = collect(game, &play, &mut |_| before(played_by)).positions;
-        if played.is_empty() || stop() {
+        if played.is_empty() || stop.is_raised() {
             return Ok(None);
         }
         // Step 2. A course.
@@ -249,7 +275,7 @@ impl Lesson<'_> {
         if quick_move.is_none() {
             go_on(&mut course, self.until)?;
         }
-        if course.history().len() < 2 || stop() {
+        if course.history().len() < 2 || stop.is_raised() {
             note(&format!("nothing was learned: {:.0} s were gone before the first generation", ready.as_secs_f64()));
             return Ok(None);
         }

@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::member::{self, Opinion};
+use super::member::{self, Opinion, plain};
 use super::*;
 
 /// What was reported.
@@ -21,7 +21,8 @@ fn portfolio(memory: Option<PathBuf>) -> (Portfolio, Log) {
     let kept = log.clone();
     let report =
         Arc::new(move |text: &str| kept.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned()));
-    (Portfolio::new(Settings { seed: 1, threads: 2, memory, learn: true, keep: true, ponder: true, report }), log)
+    let (keep, stop) = (memory.clone().map(Keep::all), Stop::never());
+    (Portfolio::new(Settings { seed: 1, threads: 2, memory, learn: true, keep, stop, ponder: true, report }), log)
 }
 
 fn game(name: &str) -> Rules {
@@ -89,7 +90,7 @@ fn play(
         let decision = portfolio.play(last.as_deref(), deadline).expect("there is an answer");
         assert!(Instant::now() < deadline + GRACE, "a move was late: {:?}", decision.why);
         assert!(referee.legal(role).contains(&decision.chosen), "{decision:?} is not legal");
-        let n_roles = roles(&rules.reading.program).len();
+        let n_roles = roles(&rules.program(), &Stop::never()).expect("it has a meaning").len();
         let joint: Vec<String> = (0..n_roles)
             .map(|other| {
                 let legal = referee.legal(other);
@@ -313,11 +314,11 @@ fn it_learns_without_a_memory_that_cannot_be_opened() {
             seed: 1,
             threads: 2,
             learn: true,
-            keep: true,
+            keep: Some(Keep::all(file.clone())),
             until: Instant::now() + Duration::from_secs(seconds),
         };
         let note = |text: &str| notes.lock().expect("no panic").push(text.to_owned());
-        found = study.go(&|| false, &note).expect("it can be grounded").knowledge;
+        found = study.go(&Stop::never(), &note).expect("it can be grounded").knowledge;
         if found.is_some() {
             break;
         }
@@ -355,10 +356,10 @@ fn a_scrambled_copy_of_a_learned_game_is_known() {
         seed: 1,
         threads: 2,
         learn: false,
-        keep: false,
+        keep: None,
         until: Instant::now(),
     };
-    let knowledge = study.go(&|| false, &|_| {}).expect("it can be grounded").knowledge.expect("it is known");
+    let knowledge = study.go(&Stop::never(), &|_| {}).expect("it can be grounded").knowledge.expect("it is known");
     assert_eq!(knowledge.origin, "model 1 of `connect-3-4x4`");
     let sight = &knowledge.model.sight;
     assert!(sight.features.is_empty() && sight.n_slots() > 0, "a brief lesson is about patterns alone");

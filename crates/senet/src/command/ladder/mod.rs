@@ -15,8 +15,7 @@ use anyhow::{Context, bail};
 use arena::Store;
 use arena::store::write_whole;
 use clap::{Args, ValueEnum};
-use gdl::program::Term;
-use gdl::symbol::keyword;
+use gdl::Stop;
 use insight::canonical::{self, canonical};
 use serde_json::json;
 
@@ -26,6 +25,7 @@ use super::learn::{self, Plan, Pupil};
 use crate::evidence::{self, Bar};
 use crate::measure::{self, Comparison, Kind, Pace, Players, Tally};
 use crate::memory;
+use crate::portfolio;
 use crate::ranking;
 use crate::rules::{self, Rules};
 use crate::screen;
@@ -285,8 +285,7 @@ impl Climb {
             "program": env!("CARGO_PKG_VERSION"), "game": fingerprint.to_string(), "seed": plan.seed,
             "course": format!("{:016x}", plan.hash()),
         }));
-        let roles: Vec<_> = rules.program.rules.iter().filter(|rule| rule.head.name == keyword::ROLE).collect();
-        let is_alone = matches!(&roles[..], [role] if role.head.args.iter().all(Term::is_ground));
+        let is_alone = portfolio::roles(&rules.program, &Stop::never()).is_ok_and(|roles| roles.len() == 1);
         Ok(Task { name: rules.game_name(), is_alone, key, rules, plan })
     }
 

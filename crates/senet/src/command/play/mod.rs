@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use arena::{Judge, Store};
 use clap::Args;
+use gdl::Stop;
 use learn::player::{self, Search};
 
 use self::input::{COMMANDS, Said};
@@ -24,7 +25,7 @@ use crate::n_cores;
 use crate::portfolio::by_rules::ByRules;
 use crate::portfolio::member::{Member, Opinion, Rank};
 use crate::portfolio::searcher::{Searcher, Words};
-use crate::portfolio::study::Study;
+use crate::portfolio::study::{Keep, Study};
 use crate::portfolio::{self};
 use crate::rules::{self, Rules};
 use crate::screen;
@@ -143,10 +144,10 @@ impl Machine {
             seed,
             threads: n_cores(),
             learn: true,
-            keep: true,
+            keep: Some(Keep::all(kit.memory.clone())),
             until: Instant::now() + time,
         };
-        let found = study.go(&|| false, &|note| bar.above(note));
+        let found = study.go(&Stop::never(), &|note| bar.above(note));
         bar.clear();
         let found = found.map_err(|why| anyhow!(why))?;
         Ok(found.knowledge.map(|found| Known { id: 0, model: found.model, search: found.search }))
@@ -175,7 +176,7 @@ impl Machine {
             }
             (None, Err(_)) => {
                 let is_thorough = Arc::new(AtomicBool::new(true));
-                return Ok(Box::new(ByRules::new(kit.rules.program(), role, seed, is_thorough)?));
+                return Ok(Box::new(ByRules::new(kit.rules.program(), role, seed, is_thorough, Stop::never())?));
             }
         };
         let words = Words::new(engines.network, &kit.roles)?;

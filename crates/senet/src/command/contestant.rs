@@ -1,0 +1,35 @@
+//! `senet contestant`: a match in a process of its own, on behalf of another command.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arena::process;
+use clap::Args;
+
+use crate::contestants::Manner;
+use crate::guard;
+
+/// Plays a match for another command, which tells it what to do on standard input
+#[derive(Args)]
+pub(crate) struct Contestant {
+    #[command(flatten)]
+    manner: Manner,
+}
+
+pub(crate) fn run(arguments: Contestant) -> anyhow::Result<ExitCode> {
+    let Contestant { manner } = arguments;
+    // Who can't play is told so before anything else.
+    manner.make(Arc::new(|_| {}), guard::stop())?;
+    #[expect(clippy::disallowed_methods, reason = "a program reads this, and JSON is escaped")]
+    let output = std::io::stdout();
+    process::serve(
+        move |report| {
+            let told = report.clone();
+            // Nobody sees what a child prints.
+            std::panic::set_hook(Box::new(move |panic| told(&panic.to_string())));
+            manner.make(report, guard::stop()).expect("just made")
+        },
+        std::io::stdin(),
+        output,
+    )
+}
