@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::anyhow;
 use arena::Store;
 
 use crate::library;
@@ -15,7 +16,10 @@ pub(crate) fn open(file: Option<PathBuf>) -> anyhow::Result<Store> {
         Some(path) => path,
         None => Store::default_path()?,
     };
-    let mut store = Store::open(&path)?;
+    let mut store = Store::open(&path).map_err(|error| match error.is_damage() {
+        true => anyhow!("{error}; `senet memory salvage` saves the rest of it"),
+        false => error.into(),
+    })?;
     if screen::is_seen()[1] && store.games()?.is_empty() {
         screen::complain(format_args!("learning the {} games of the library ...", library::GAMES.len()));
     }

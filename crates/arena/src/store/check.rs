@@ -13,7 +13,7 @@ use super::{StoreError, hash_from};
 /// A table with the columns that its rows' checksums are over.
 pub(super) struct Table {
     pub(super) name: &'static str,
-    columns: &'static str,
+    pub(super) columns: &'static str,
     /// Whether it is looked at when a memory is opened.
     at_once: bool,
 }

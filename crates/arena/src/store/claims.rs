@@ -10,6 +10,9 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Store, StoreError};
 
+/// The end of the names of owners' files.
+pub(super) const OWNER: &str = ".owner";
+
 /// Somebody who claims matches, as long as it lives.
 pub struct Owner {
     name: String,
@@ -47,7 +50,7 @@ impl Store {
         fs::create_dir_all(folder).map_err(|error| StoreError::Folder(folder.clone(), error))?;
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{}-{number}.owner", std::process::id());
+            let name = format!("{}-{number}{OWNER}", std::process::id());
             let path = folder.join(&name);
             match File::create_new(&path) {
                 Ok(file) => {
@@ -90,7 +93,7 @@ impl Store {
 }
 
 /// Whether the process of an owner runs. The file of one that does not is removed.
-fn is_alive(folder: &Path, owner: &str) -> bool {
+pub(super) fn is_alive(folder: &Path, owner: &str) -> bool {
     let path = folder.join(owner);
     let Ok(file) = File::open(&path) else { return false };
     match file.try_lock() {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::Transaction;
 
-use super::{Store, StoreError, hash};
+use super::{Store, StoreError, claims, hash};
 
 /// The end of a file's name while it is written.
 const UNFINISHED: &str = ".unfinished";
@@ -80,13 +80,21 @@ impl Drop for Unfinished {
     }
 }
 
-/// Writes a file in such a way that there is a whole one of that name at every moment, even after a crash or on a full disk.
+/// Writes a file in such a way that there is a whole one of that name at every moment, even after a crash or on a full disk. What is no
+/// plain file, such as a terminal, or stands where no other file can be made, is simply written to.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or(path.to_owned());
+    if path.exists() && !path.is_file() {
+        return fs::write(path, content);
+    }
     let told = |error: StoreError| match error {
         StoreError::File(_, error) => error,
         other => io::Error::other(other.to_string()),
     };
-    Unfinished::write(path, content).and_then(|unfinished| unfinished.name(path)).map_err(told)
+    match Unfinished::write(path, content).and_then(|unfinished| unfinished.name(path)).map_err(told) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => fs::write(path, content),
+        written => written,
+    }
 }
 
 /// Sees to it that names in a file's folder are on the disk.
@@ -156,6 +164,8 @@ impl Store {
             let is_old = || age().is_some_and(|age| age > ABANDONED);
             let of_nobody = if name.ends_with(UNFINISHED) {
                 is_old()
+            } else if name.ends_with(claims::OWNER) {
+                is_old() && !claims::is_alive(&folder, &name)
             } else {
                 (names.contains(&name) || MADE_AGAIN.iter().any(|end| name.ends_with(end)) && is_old())
                     && !is_named(&transaction, &name)?

@@ -14,6 +14,7 @@ mod open;
 mod positions;
 mod quota;
 mod renew;
+mod salvage;
 mod schema;
 
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub use files::write_whole;
 pub use models::ModelEntry;
 pub use positions::{Kept, Key};
 pub use quota::Quota;
+pub use salvage::{Salvaged, salvage};
 
 /// A game as it is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +135,17 @@ impl fmt::Display for StoreError {
             StoreError::ReadOnly(path) => write!(f, "the memory `{}` can only be read", path.display()),
             StoreError::Sql(error) if check::is_damage(error) => write!(f, "the memory file is damaged: {error}"),
             StoreError::Sql(error) => write!(f, "the memory file can't be used: {error}"),
+        }
+    }
+}
+
+impl StoreError {
+    /// Whether the database is damaged, so that [`salvage`] may save the rest of it.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            StoreError::Damaged(_) => true,
+            StoreError::Sql(error) => check::is_damage(error),
+            _ => false,
         }
     }
 }

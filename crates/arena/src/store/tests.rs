@@ -552,3 +552,22 @@ fn threads_keep_the_same_content_at_the_same_time() {
     });
     assert_eq!(files(&path).len(), 1);
 }
+
+/// Of a damaged memory all is saved but the rows that are damaged, and the damaged file is kept.
+#[test]
+fn what_is_not_damaged_is_saved() {
+    let folder = Folder::new("salvage");
+    let path = written_before(&folder);
+    let store = Store::open(&path).expect("brought up to date");
+    store.connection.execute_batch("UPDATE models SET made_at = 7 WHERE id = 1").expect("changed");
+    drop(store);
+    let error = Store::open(&path).err().expect("damaged");
+    assert!(error.is_damage() && error.to_string().contains("1 of the models are not what was written"), "{error}");
+    let saved = salvage(&path).expect("saved");
+    assert_eq!((saved.n_lost, saved.damaged.exists()), (1, true));
+    let store = Store::open(&path).expect("a memory again");
+    let models = store.models().expect("read");
+    assert_eq!(models.iter().map(|model| model.id).collect::<Vec<_>>(), [2]);
+    assert!(store.model(&models[0]).expect("read").is_some());
+    assert_eq!((store.matches(None).expect("read").len(), store.courses().expect("read").len()), (4, 2));
+}

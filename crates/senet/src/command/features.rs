@@ -214,7 +214,7 @@ fn picture_kind(file: &Path) -> anyhow::Result<Picture> {
 }
 
 fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(file, text).with_context(|| format!("can't write `{}`", file.display()))
+    arena::store::write_whole(file, text.as_ref()).with_context(|| format!("can't write `{}`", file.display()))
 }
 
 /// Reads a feature that somebody typed.

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use arena::Store;
+use arena::store::salvage;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -17,6 +19,7 @@ use crate::screen;
 ///   senet memory --json               an object for each game, on a line of its own
 ///   senet memory courses              courses of learning, which `senet learn --resume` goes on with
 ///   senet memory forget my-game       forgets a game
+///   senet memory salvage              saves what is not damaged of a damaged memory
 ///
 /// The memory is the file $SENET_STORE, or else senet/memory.db in the user's data folder, together with the folder beside it whose
 /// name ends with -files: copy both. Opening it with another version of the program removes nothing; a copy is kept before it is
@@ -38,6 +41,8 @@ pub(crate) struct Memory {
 enum Action {
     /// Lists the courses of learning that are kept
     Courses,
+    /// Saves what is not damaged of a memory that can't be opened any more; the damaged file is kept
+    Salvage,
     /// Forgets a game, and says so; exit status 1 if there is none of that name
     Forget {
         /// The game's name, or its fingerprint where several games have that name
@@ -46,6 +51,22 @@ enum Action {
 }
 
 pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
+    if let Some(Action::Salvage) = arguments.action {
+        let path = arguments.store.map_or_else(Store::default_path, Ok)?;
+        if Store::open(&path).is_ok() {
+            writeln!(std::io::stdout(), "`{}` is not damaged", path.display())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let saved = salvage(&path)?;
+        writeln!(
+            std::io::stdout(),
+            "{} rows were saved, {} were damaged; the damaged file is kept as `{}`",
+            saved.n_saved,
+            saved.n_lost,
+            saved.damaged.display()
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut store = memory::open(arguments.store)?;
     let games = store.games()?;
     let mut out = screen::out();

@@ -53,11 +53,13 @@ pub(crate) fn run(arguments: Scramble) -> anyhow::Result<ExitCode> {
         let name = |(old, new): &(_, String)| (rules.program.symbols.name(*old).to_owned(), new.as_str().into());
         let map: serde_json::Map<String, serde_json::Value> = scrambled.names.iter().map(name).collect();
         let json = serde_json::to_string_pretty(&map)? + "\n";
-        std::fs::write(file, json).with_context(|| format!("can't write `{}`", file.display()))?;
+        arena::store::write_whole(file, json.as_bytes())
+            .with_context(|| format!("can't write `{}`", file.display()))?;
     }
     match &arguments.output {
         Some(file) => {
-            std::fs::write(file, &scrambled.text).with_context(|| format!("can't write `{}`", file.display()))?;
+            arena::store::write_whole(file, scrambled.text.as_bytes())
+                .with_context(|| format!("can't write `{}`", file.display()))?;
         }
         None => {
             let mut out = screen::out();

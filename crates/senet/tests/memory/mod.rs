@@ -6,6 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// The program that is tested.
+pub(crate) fn program() -> String {
+    std::env::var("SENET_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_senet").to_owned())
+}
+
 /// The folder of a memory, which goes when the test ends.
 pub(crate) struct Memory(pub(crate) PathBuf);
 
@@ -19,9 +24,9 @@ impl Memory {
         Memory(folder)
     }
 
-    /// The program with this memory, reading nothing.
+    /// The program with this memory, reading nothing. `$SENET_PROGRAM` may name another version of it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_senet"));
+        let mut command = Command::new(program());
         command.args(arguments).env("SENET_STORE", self.0.join("memory.db")).stdin(Stdio::null());
         command
     }
