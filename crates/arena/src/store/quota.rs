@@ -20,7 +20,7 @@ impl Store {
     }
 
     /// Forgets games until the rest is within the quota: those first that have been of no use for longest. The game `but` stays, and of
-    /// its models the newest. How many games were forgotten.
+    /// its models the newest; and so do pinned models. How many games were forgotten.
     pub fn keep_within(&mut self, quota: Quota, but: u128) -> Result<usize, StoreError> {
         // Step 1. When each game was last of use.
         let mut last: HashMap<u128, i64> = HashMap::new();
@@ -33,6 +33,7 @@ impl Store {
             *at = model.made_at.max(*at);
         }
         last.remove(&but);
+        self.models()?.iter().filter(|model| model.is_pinned).for_each(|model| _ = last.remove(&model.game));
         let mut games: Vec<(i64, u128)> = last.into_iter().map(|(game, at)| (at, game)).collect();
         games.sort_unstable();
         // Step 2. Forget.
@@ -40,10 +41,12 @@ impl Store {
         while self.models()?.len() > quota.models || self.n_bytes()? > quota.bytes {
             let Some((_, game)) = games.next() else { break };
             self.forget(game)?;
-            self.connection.execute("DELETE FROM notes WHERE name = ?1", [used(game)])?;
+            let transaction = self.write()?;
+            transaction.execute("DELETE FROM notes WHERE name = ?1", [used(game)])?;
+            transaction.commit()?;
         }
         let mut models: Vec<i64> =
-            self.models()?.iter().filter(|model| model.game == but).map(|model| model.id).collect();
+            self.models()?.iter().filter(|model| model.game == but && !model.is_pinned).map(|model| model.id).collect();
         models.pop();
         for model in models {
             if self.models()?.len() <= quota.models && self.n_bytes()? <= quota.bytes {
@@ -103,6 +106,11 @@ mod tests {
         assert_eq!(left(&store), [1, 2, 6]);
         // Too large: all others go, and of its own models all but the newest.
         store.keep_model(2, "{}", &[9; 20_000], 200).expect("there is room");
+        let pinned = store.models().expect("it can be read")[0].id;
+        store.pin_model(pinned, true).expect("there is room");
+        store.keep_within(Quota { models: 100, bytes: 0 }, 2).expect("it can be written");
+        assert_eq!(left(&store), [1, 2], "what is pinned stays");
+        store.pin_model(pinned, false).expect("there is room");
         store.keep_within(Quota { models: 100, bytes: 0 }, 2).expect("it can be written");
         assert_eq!(left(&store), [2]);
         assert_eq!(store.models().expect("it can be read")[0].made_at, 200);

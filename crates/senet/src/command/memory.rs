@@ -54,17 +54,16 @@ pub(crate) fn run(arguments: Memory) -> anyhow::Result<ExitCode> {
     if let Some(Action::Salvage) = arguments.action {
         let path = arguments.store.map_or_else(Store::default_path, Ok)?;
         if Store::open(&path).is_ok() {
-            writeln!(std::io::stdout(), "`{}` is not damaged", path.display())?;
+            screen::say(format_args!("`{}` is not damaged", path.display()));
             return Ok(ExitCode::SUCCESS);
         }
         let saved = salvage(&path)?;
-        writeln!(
-            std::io::stdout(),
+        screen::say(format_args!(
             "{} rows were saved, {} were damaged; the damaged file is kept as `{}`",
             saved.n_saved,
             saved.n_lost,
             saved.damaged.display()
-        )?;
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let mut store = memory::open(arguments.store)?;
