@@ -14,6 +14,8 @@
 //! moves form a class whose list is kept up without it and counts while it is true. So passing the turn costs nothing
 //! for each move.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
@@ -248,8 +250,9 @@ impl Compiled {
             }
         }
         let mut number = 0;
+        let mut blocks = network.blocks.iter().peekable();
         while number < self.gates.len() {
-            if let Some(block) = network.blocks.iter().find(|block| block.gates.start as usize == number) {
+            if let Some(block) = blocks.next_if(|block| block.gates.start as usize == number) {
                 settle(network, block, &mut gates);
                 number = block.gates.end as usize;
                 continue;
@@ -307,37 +310,51 @@ fn classify(network: &Network) -> Classes {
                 _ => &[],
             }
         };
-        let mut rest: Vec<u32> = moves.clone().collect();
-        loop {
-            let mut counts: FxHashMap<Wire, usize> = FxHashMap::default();
-            for &wire in rest.iter().flat_map(|&chosen| parts(chosen)) {
+        // The moves that each fluent is a part of, and how many of them have no class yet. The heap holds the number that
+        // there was when an entry was made.
+        let mut members_of: FxHashMap<Wire, Vec<u32>> = FxHashMap::default();
+        for chosen in moves.clone() {
+            for &wire in parts(chosen) {
                 if matches!(network.gates[wire.gate() as usize], Gate::Fluent(_)) {
-                    *counts.entry(wire).or_default() += 1;
+                    members_of.entry(wire).or_default().push(chosen);
                 }
             }
-            let most = counts.into_iter().map(|(wire, count)| (count, std::cmp::Reverse(wire))).max();
-            let common = most.filter(|&(count, _)| count >= MIN_CLASS).map(|(_, std::cmp::Reverse(wire))| wire);
-            let number = result.classes.len() as u32;
-            result.classes.push(Class { role: role as u32, open: common.unwrap_or(Wire::TRUE) });
-            let Some(common) = common else {
-                rest.iter().for_each(|&chosen| result.class_of[chosen as usize] = number);
+        }
+        let mut left: FxHashMap<Wire, usize> = members_of.iter().map(|(&wire, moves)| (wire, moves.len())).collect();
+        let mut heap: BinaryHeap<_> = left.iter().map(|(&wire, &count)| (count, Reverse(wire))).collect();
+        let mut has_class = vec![false; moves.len()];
+        while let Some((count, Reverse(common))) = heap.pop() {
+            if left[&common] != count {
+                heap.push((left[&common], Reverse(common)));
+                continue;
+            }
+            if count < MIN_CLASS {
                 break;
-            };
-            let (members, others): (Vec<u32>, Vec<u32>) =
-                rest.into_iter().partition(|&chosen| parts(chosen).contains(&common));
-            for chosen in members {
-                let left: Vec<Wire> = parts(chosen).iter().copied().filter(|&wire| wire != common).collect();
-                let wire = match left[..] {
+            }
+            let number = result.classes.len() as u32;
+            result.classes.push(Class { role: role as u32, open: common });
+            for &chosen in &members_of[&common] {
+                if std::mem::replace(&mut has_class[(chosen - moves.start) as usize], true) {
+                    continue;
+                }
+                parts(chosen).iter().for_each(|wire| _ = left.entry(*wire).and_modify(|count| *count -= 1));
+                let rest: Vec<Wire> = parts(chosen).iter().copied().filter(|&wire| wire != common).collect();
+                let wire = match rest[..] {
                     [wire] => wire,
-                    _ => *known.entry(left.clone().into()).or_insert_with(|| {
-                        result.gates.push(Gate::And(left.into()));
+                    _ => *known.entry(rest.clone().into()).or_insert_with(|| {
+                        result.gates.push(Gate::And(rest.into()));
                         Wire::of(result.gates.len() as u32 - 1)
                     }),
                 };
                 result.legal[chosen as usize] = wire;
                 result.class_of[chosen as usize] = number;
             }
-            rest = others;
+        }
+        // The others have a class that is always open.
+        let number = result.classes.len() as u32;
+        result.classes.push(Class { role: role as u32, open: Wire::TRUE });
+        for (chosen, _) in moves.clone().zip(&has_class).filter(|(_, has_class)| !**has_class) {
+            result.class_of[chosen as usize] = number;
         }
     }
     result

@@ -1,13 +1,14 @@
 //! From a ground program to a network.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use gdl::Stop;
-use gdl::ground::{GroundProgram, Signal};
+use gdl::ground::{GroundLiteral, GroundProgram, Signal};
 use rustc_hash::FxHashMap;
 
-use super::knowledge::{FluentLiteral, Knowledge};
+use super::knowledge::{FluentLiteral, Knowledge, inputs};
 use super::{Block, Gate, Network, Wire};
 
 /// Why a ground program makes no useful network.
@@ -21,6 +22,11 @@ pub enum BuildError {
         /// How many there may be.
         limit: usize,
     },
+    /// Making gates of it took more than this many looks at a wire.
+    TooMuchWork {
+        /// How many there may be.
+        limit: u64,
+    },
     /// The caller's [`Stop`] was raised.
     Stopped,
 }
@@ -31,6 +37,7 @@ impl std::fmt::Display for BuildError {
             BuildError::TooCyclic { n_atoms, limit } => {
                 write!(f, "{n_atoms} atoms depend on themselves, more than the budget of {limit}")
             }
+            BuildError::TooMuchWork { limit } => write!(f, "over the budget of {limit} wires looked at"),
             BuildError::Stopped => write!(f, "stopped before it was done"),
         }
     }
@@ -38,43 +45,53 @@ impl std::fmt::Display for BuildError {
 
 /// Builds the network of a ground program and simplifies it, unless it is stopped before.
 pub fn build(ground: GroundProgram, stop: &Stop) -> Result<Network, BuildError> {
-    let components = components(&ground);
-    let n_atoms = components.iter().map(Vec::len).filter(|&len| len > 1).sum();
-    if n_atoms > MAX_CYCLIC_ATOMS {
-        return Err(BuildError::TooCyclic { n_atoms, limit: MAX_CYCLIC_ATOMS });
+    let outline = Outline::new(&ground);
+    // A cycle is evaluated at most as often as it has atoms.
+    let cycles = outline.components.iter().map(Vec::len).filter(|&len| len > 1);
+    let evaluated = cycles.clone().map(|len| len.saturating_mul(len)).fold(0, usize::saturating_add);
+    if evaluated > MAX_CYCLIC_ATOMS * MAX_CYCLIC_ATOMS {
+        return Err(BuildError::TooCyclic { n_atoms: cycles.sum(), limit: MAX_CYCLIC_ATOMS });
     }
-    simplify(&ground, &components, stop).ok_or(BuildError::Stopped)
+    simplify(&ground, &outline, stop)
 }
 
+/// How many atoms may depend on each other in one cycle.
 const MAX_CYCLIC_ATOMS: usize = 50_000;
 
-/// `None` if it is stopped.
-fn simplify(ground: &GroundProgram, components: &[Vec<u32>], stop: &Stop) -> Option<Network> {
+fn simplify(ground: &GroundProgram, outline: &Outline, stop: &Stop) -> Result<Network, BuildError> {
     let mut known = Knowledge::none(ground);
     // Step 1. Constants.
-    let mut circuit = Circuit::new(ground, components, &known);
-    known.find_constants(ground, &circuit, stop)?;
-    circuit = Circuit::new(ground, components, &known);
+    let mut circuit = Circuit::new(ground, outline, &known, stop)?;
+    known.find_constants(ground, &circuit, stop).ok_or(BuildError::Stopped)?;
+    circuit = Circuit::new(ground, outline, &known, stop)?;
     if ground.literals.len() > LARGE {
-        return Some(finish(ground, &circuit, &known));
+        return Ok(finish(ground, &circuit, &known));
     }
     // Step 2. Equal fluents, such as the turns of two roles.
-    if known.suppose_equalities(ground, finish(ground, &circuit, &known)) {
-        loop {
-            if stop.is_raised() {
-                return None;
-            }
-            circuit = Circuit::new(ground, components, &known);
+    if circuit.most_evaluated() < MAX_EVALUATED && known.suppose_equalities(ground, finish(ground, &circuit, &known)) {
+        for round in 0.. {
+            circuit = Circuit::new(ground, outline, &known, stop)?;
             if known.keep_proved_equalities(ground, &circuit) {
                 break;
+            }
+            // Each round may refute a single one that others were proved by.
+            if round == MAX_ROUNDS {
+                known.equals.fill(None);
             }
         }
     }
     // Step 3. What a legal move says about the state.
     known.find_guards(ground, &circuit);
-    circuit = Circuit::new(ground, components, &known);
-    Some(finish(ground, &circuit, &known))
+    circuit = Circuit::new(ground, outline, &known, stop)?;
+    Ok(finish(ground, &circuit, &known))
 }
+
+/// How many gates the worst state may take to evaluate if random play is to look for equal fluents.
+const MAX_EVALUATED: usize = 100_000_000;
+/// How often the proof of equalities is begun again before all of them are given up.
+const MAX_ROUNDS: u32 = 30;
+/// How often each literal may be looked at while gates are made, on average.
+const WORK_PER_LITERAL: u64 = 300;
 
 /// The number of ground literals beyond which only constants are looked for: each further step takes seconds there.
 const LARGE: usize = 4_000_000;
@@ -96,6 +113,37 @@ pub(super) struct Circuit {
     guards: Vec<Vec<Wire>>,
     /// The gates that say that none of some moves is made.
     none_of: FxHashMap<u32, Vec<u64>>,
+    effort: Effort,
+}
+
+/// How much has been done to make gates, and whether that is enough.
+struct Effort {
+    work: u64,
+    limit: u64,
+    /// The work at which to ask `stop` again.
+    ask_at: u64,
+    stop: Stop,
+    given_up: Option<BuildError>,
+}
+
+impl Effort {
+    fn new(limit: u64, stop: &Stop) -> Effort {
+        Effort { work: 0, limit, ask_at: 0, stop: stop.clone(), given_up: None }
+    }
+
+    /// Counts work; `false` if no more is to be done.
+    fn spend(&mut self, work: usize) -> bool {
+        self.work += 1 + work as u64;
+        if self.work >= self.ask_at {
+            self.ask_at = self.work + (1 << 18);
+            if self.work > self.limit {
+                self.given_up = Some(BuildError::TooMuchWork { limit: self.limit });
+            } else if self.stop.is_raised() {
+                self.given_up = Some(BuildError::Stopped);
+            }
+        }
+        self.given_up.is_none()
+    }
 }
 
 fn fluent_wire(knowledge: &Knowledge, literal: FluentLiteral) -> Wire {
@@ -109,33 +157,121 @@ fn fluent_wire(knowledge: &Knowledge, literal: FluentLiteral) -> Wire {
     wire.invert_if(inverted)
 }
 
-/// The strongly connected components of the atoms, dependencies first.
-fn components(ground: &GroundProgram) -> Vec<Vec<u32>> {
-    let n = ground.atoms.len();
-    let successors: Vec<Vec<usize>> = (0..n as u32)
-        .map(|atom| {
-            let mut below: Vec<usize> = ground
-                .instances(atom)
-                .flatten()
-                .filter_map(
-                    |literal| if let Signal::Atom(other) = literal.signal { Some(other as usize) } else { None },
-                )
-                .collect();
-            below.sort_unstable();
-            below.dedup();
-            below
-        })
-        .collect();
-    let components = gdl::strongly_connected_components(&successors);
-    components.into_iter().map(|members| members.into_iter().map(|atom| atom as u32).collect()).collect()
+/// What is settled before any gate is made.
+struct Outline {
+    /// The atoms that always or never hold.
+    values: Vec<Option<bool>>,
+    /// The strongly connected components of the others, dependencies first.
+    components: Vec<Vec<u32>>,
+}
+
+impl Outline {
+    fn new(ground: &GroundProgram) -> Outline {
+        let values = settled_atoms(ground);
+        let open = |atom: u32| {
+            let others =
+                ground.instances(atom).filter(|instance| !instance.iter().any(|literal| is_false(literal, &values)));
+            others.flatten().filter_map(|literal| match literal.signal {
+                Signal::Atom(other) if values[other as usize].is_none() => Some(other as usize),
+                _ => None,
+            })
+        };
+        let successors: Vec<Vec<usize>> = (0..ground.atoms.len() as u32)
+            .map(|atom| {
+                let mut below: Vec<usize> = Vec::new();
+                if values[atom as usize].is_none() {
+                    below.extend(open(atom));
+                }
+                below.sort_unstable();
+                below.dedup();
+                below
+            })
+            .collect();
+        let components = gdl::strongly_connected_components(&successors).into_iter();
+        let components = components.map(|members| members.into_iter().map(|atom| atom as u32).collect::<Vec<u32>>());
+        let components = components.filter(|members| values[members[0] as usize].is_none()).collect();
+        Outline { values, components }
+    }
+}
+
+fn is_false(literal: &GroundLiteral, values: &[Option<bool>]) -> bool {
+    matches!(literal.signal, Signal::Atom(atom) if values[atom as usize] == Some(literal.negated))
+}
+
+/// The atoms that hold whatever the state, or never do: those with an instance without literals or without any instance,
+/// and what follows from them. A cycle is often none without them.
+fn settled_atoms(ground: &GroundProgram) -> Vec<Option<bool>> {
+    // Step 1. Where each atom is read. Each instance counts its open literals, each atom its open instances.
+    let mut reads: Vec<(u32, u32)> = Vec::new();
+    let mut atom_of = vec![0u32; ground.instances.len()];
+    for (atom, range) in ground.atoms.iter().enumerate() {
+        atom_of[range.start as usize..range.end as usize].fill(atom as u32);
+    }
+    let literals = |instance: usize| {
+        let range = &ground.instances[instance];
+        &ground.literals[range.start as usize..range.end as usize]
+    };
+    let mut n_literals: Vec<u32> = Vec::with_capacity(ground.instances.len());
+    for instance in 0..ground.instances.len() {
+        n_literals.push(literals(instance).len() as u32);
+        for literal in literals(instance) {
+            if let Signal::Atom(atom) = literal.signal {
+                reads.push((atom, (instance as u32) << 1 | u32::from(literal.negated)));
+            }
+        }
+    }
+    reads.sort_unstable();
+    let mut n_instances: Vec<u32> = ground.atoms.iter().map(|range| range.end - range.start).collect();
+    // Step 2. Begin with what is settled by itself, and pass it on.
+    const DEAD: u32 = u32::MAX;
+    let mut values: Vec<Option<bool>> = vec![None; ground.atoms.len()];
+    let mut waiting: Vec<(u32, bool)> = Vec::new();
+    waiting.extend((0..).zip(&n_instances).filter(|(_, n)| **n == 0).map(|(atom, _)| (atom, false)));
+    waiting.extend(
+        (0..).zip(&n_literals).filter(|(_, n)| **n == 0).map(|(instance, _): (usize, _)| (atom_of[instance], true)),
+    );
+    while let Some((atom, value)) = waiting.pop() {
+        if values[atom as usize].is_some() {
+            continue;
+        }
+        values[atom as usize] = Some(value);
+        let from = reads.partition_point(|&(other, _)| other < atom);
+        for &(_, read) in reads[from..].iter().take_while(|&&(other, _)| other == atom) {
+            let (instance, negated) = ((read >> 1) as usize, read & 1 == 1);
+            if n_literals[instance] == DEAD {
+                continue;
+            }
+            let reader = atom_of[instance];
+            if value != negated {
+                n_literals[instance] -= 1;
+                if n_literals[instance] == 0 {
+                    waiting.push((reader, true));
+                }
+            } else {
+                n_literals[instance] = DEAD;
+                n_instances[reader as usize] -= 1;
+                if n_instances[reader as usize] == 0 {
+                    waiting.push((reader, false));
+                }
+            }
+        }
+    }
+    values
 }
 
 impl Circuit {
-    fn new(ground: &GroundProgram, components: &[Vec<u32>], knowledge: &Knowledge) -> Circuit {
+    fn new(
+        ground: &GroundProgram,
+        outline: &Outline,
+        knowledge: &Knowledge,
+        stop: &Stop,
+    ) -> Result<Circuit, BuildError> {
+        let limit = WORK_PER_LITERAL * (1_000_000 + ground.literals.len() as u64);
         let mut gates = vec![Gate::False];
         gates.extend((0..ground.fluents.len() as u32).map(Gate::Fluent));
         gates.extend((0..ground.moves.len() as u32).map(Gate::Move));
-        let atoms = vec![Wire::FALSE; ground.atoms.len()];
+        let atoms =
+            outline.values.iter().map(|&value| if value == Some(true) { Wire::TRUE } else { Wire::FALSE }).collect();
         let first_move = 1 + ground.fluents.len() as u32;
         let move_wire = |chosen: usize| match (knowledge.dead_moves[chosen], knowledge.forced[chosen]) {
             (true, _) => Wire::FALSE,
@@ -160,11 +296,21 @@ impl Circuit {
             move_wires,
             guards: knowledge.guards.iter().map(guard).collect(),
             none_of: FxHashMap::default(),
+            effort: Effort::new(limit, stop),
         };
-        for component in components {
+        for component in &outline.components {
             circuit.component(ground, component, knowledge);
+            if let Some(why) = circuit.effort.given_up {
+                return Err(why);
+            }
         }
-        circuit
+        Ok(circuit)
+    }
+
+    /// How many gates an evaluation may take at most: a block is evaluated again as long as a loop changes.
+    fn most_evaluated(&self) -> usize {
+        let block = |block: &Block| block.gates.len().saturating_mul(block.loops.len());
+        self.blocks.iter().map(block).fold(self.gates.len(), usize::saturating_add)
     }
 
     fn component(&mut self, ground: &GroundProgram, component: &[u32], knowledge: &Knowledge) {
@@ -239,6 +385,9 @@ impl Circuit {
         if alternatives.iter().any(Vec::is_empty) {
             return Wire::TRUE;
         }
+        if !self.effort.spend(alternatives.iter().map(Vec::len).sum()) {
+            return Wire::FALSE;
+        }
         // Step 1. Where each wire occurs. The heap holds the number of alternatives that a wire had when it was put there.
         let mut places: FxHashMap<Wire, Vec<u32>> = FxHashMap::default();
         for (index, wires) in alternatives.iter().enumerate() {
@@ -286,7 +435,11 @@ impl Circuit {
     /// The conjunction of the wires, simplified.
     fn and(&mut self, inputs: &[Wire]) -> Wire {
         let mut wires = inputs.to_vec();
-        if !normalize(&mut wires) || !self.use_guards(&mut wires) || !self.use_one_move_each(&mut wires) {
+        if !self.effort.spend(wires.len())
+            || !normalize(&mut wires)
+            || !self.use_guards(&mut wires)
+            || !self.use_one_move_each(&mut wires)
+        {
             return Wire::FALSE;
         }
         self.join_cases(&mut wires);
@@ -325,9 +478,11 @@ impl Circuit {
 
     /// Replaces several gates that each exclude some moves by the moves that they exclude, where that is most moves of a
     /// role, so that [`Circuit::use_one_move_each`] can turn them round.
-    fn spread_moves(&self, wires: &mut Vec<Wire>) {
-        let is_set = |wire: &Wire| !wire.is_inverted() && self.none_of.contains_key(&wire.gate());
-        if wires.iter().filter(|wire| is_set(wire)).count() < 2 {
+    fn spread_moves(&mut self, wires: &mut Vec<Wire>) {
+        let none_of = &self.none_of;
+        let is_set = |wire: &Wire| !wire.is_inverted() && none_of.contains_key(&wire.gate());
+        let n_sets = wires.iter().filter(|wire| is_set(wire)).count();
+        if n_sets < 2 || !self.effort.spend((n_sets + 64) * self.role_of.len().div_ceil(64)) {
             return;
         }
         let mut union = vec![0u64; self.role_of.len().div_ceil(64)];
@@ -337,10 +492,10 @@ impl Circuit {
         let excluded: Vec<u32> = (0..self.role_of.len() as u32)
             .filter(|&chosen| union[chosen as usize / 64] >> (chosen % 64) & 1 == 1)
             .collect();
-        let most_of_a_role = (0..self.moves_of.len()).any(|role| {
-            let count = excluded.iter().filter(|&&chosen| self.role_of[chosen as usize] == role as u32).count();
-            2 * count > self.moves_of[role].len()
-        });
+        // Moves are grouped by role.
+        let most_of_a_role = excluded
+            .chunk_by(|&left, &right| self.role_of[left as usize] == self.role_of[right as usize])
+            .any(|of_role| 2 * of_role.len() > self.moves_of[self.role_of[of_role[0] as usize] as usize].len());
         if most_of_a_role {
             wires.retain(|wire| !is_set(wire));
             wires.extend(excluded.into_iter().map(|chosen| Wire::of(self.moves.start + chosen).inverted()));
@@ -354,10 +509,15 @@ impl Circuit {
     fn use_one_move_each(&mut self, wires: &mut Vec<Wire>) -> bool {
         let first_move = self.moves.start;
         self.spread_moves(wires);
-        if !wires.iter().any(|wire| self.moves.contains(&wire.gate())) {
-            return true;
-        }
-        for role in 0..self.moves_of.len() {
+        let moves = wires.iter().filter(|wire| self.moves.contains(&wire.gate()));
+        let mut roles: Vec<usize> =
+            moves.map(|wire| self.role_of[(wire.gate() - first_move) as usize] as usize).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        for role in roles {
+            if !self.effort.spend(wires.len()) {
+                return true;
+            }
             let of_role = |wire: &Wire, circuit: &Circuit| {
                 circuit.moves.contains(&wire.gate())
                     && circuit.role_of[(wire.gate() - first_move) as usize] == role as u32
@@ -373,7 +533,7 @@ impl Circuit {
                 continue;
             }
             let n_moves = self.moves_of[role].len();
-            if 2 * excluded.len() > n_moves {
+            if 2 * excluded.len() > n_moves && self.effort.spend(n_moves) {
                 let others = self.moves_of[role].iter().map(|wire| wire.inverted());
                 let others: Vec<Wire> = others.filter(|wire| excluded.binary_search(wire).is_err()).collect();
                 let one_of_the_rest = self.and(&others).inverted();
@@ -389,11 +549,14 @@ impl Circuit {
 
     /// Uses that only legal moves are made: a move makes its guards superfluous. Returns `false` if the wires can't all be
     /// true.
-    fn use_guards(&self, wires: &mut Vec<Wire>) -> bool {
+    fn use_guards(&mut self, wires: &mut Vec<Wire>) -> bool {
         for index in 0..wires.len() {
             let Some(&wire) = wires.get(index) else { break };
             if !wire.is_inverted() && self.moves.contains(&wire.gate()) {
                 let guards = &self.guards[(wire.gate() - self.moves.start) as usize];
+                if !self.effort.spend(guards.len() * wires.len()) {
+                    break;
+                }
                 if guards.iter().any(|guard| wires.contains(&guard.inverted())) {
                     return false;
                 }
@@ -404,16 +567,20 @@ impl Circuit {
     }
 
     /// Whether `wire` being true makes `conclusion` true, as far as a short look tells.
-    fn implies(&self, wire: Wire, conclusion: Wire, depth: u32) -> bool {
+    fn implies(&self, wire: Wire, conclusion: Wire, depth: u32, looks_left: &Cell<u32>) -> bool {
         if wire == conclusion {
             return true;
         }
+        let Some(left) = looks_left.get().checked_sub(1) else { return false };
+        looks_left.set(left);
         match &self.gates[wire.gate() as usize] {
             Gate::Move(chosen) if !wire.is_inverted() => self.guards[*chosen as usize].contains(&conclusion),
             Gate::And(inputs) if depth > 0 && wire.is_inverted() => {
-                inputs.iter().all(|input| self.implies(input.inverted(), conclusion, depth - 1))
+                inputs.iter().all(|input| self.implies(input.inverted(), conclusion, depth - 1, looks_left))
             }
-            Gate::And(inputs) if depth > 0 => inputs.iter().any(|&input| self.implies(input, conclusion, depth - 1)),
+            Gate::And(inputs) if depth > 0 => {
+                inputs.iter().any(|&input| self.implies(input, conclusion, depth - 1, looks_left))
+            }
             _ => false,
         }
     }
@@ -423,17 +590,20 @@ impl Circuit {
     fn join_cases(&mut self, wires: &mut Vec<Wire>) {
         const MAX_INPUTS: usize = 16;
         const DEPTH: u32 = 3;
+        /// How many wires a search for cases looks at.
+        const LOOKS: u32 = 20_000;
         if wires.len() > MAX_INPUTS {
             return;
         }
+        let looks_left = Cell::new(LOOKS);
         // A case is `not (c and not a1 and not a2 ...)` where each `a` implies `c`.
         let case = |circuit: &Circuit, wire: Wire| -> Option<(Wire, Vec<Wire>)> {
             let Gate::And(inputs) = &circuit.gates[wire.gate() as usize] else { return None };
             let condition = inputs.iter().copied().find(|&condition| {
                 matches!(circuit.gates[condition.gate() as usize], Gate::Fluent(_))
-                    && inputs
-                        .iter()
-                        .all(|&input| input == condition || circuit.implies(input.inverted(), condition, DEPTH))
+                    && inputs.iter().all(|&input| {
+                        input == condition || circuit.implies(input.inverted(), condition, DEPTH, &looks_left)
+                    })
             })?;
             Some((condition, inputs.iter().copied().filter(|&input| input != condition).collect()))
         };
@@ -442,6 +612,7 @@ impl Circuit {
             .iter()
             .filter_map(|&wire| case(self, wire).map(|(condition, rest)| (wire, condition, rest)))
             .collect();
+        self.effort.spend((LOOKS - looks_left.get()) as usize);
         for (index, (first, condition, rest)) in cases.iter().enumerate() {
             let opposite = cases[index + 1..].iter().find(|(_, other, _)| *other == condition.inverted());
             if let Some((second, _, other_rest)) = opposite {
@@ -467,6 +638,9 @@ impl Circuit {
         let mut index = 0;
         while index < wires.len() {
             let wire = wires[index];
+            if !self.effort.spend(inputs(&self.gates[wire.gate() as usize]).len()) {
+                return;
+            }
             let Gate::And(parts) = &self.gates[wire.gate() as usize] else {
                 index += 1;
                 continue;
@@ -679,24 +853,20 @@ fn finish(ground: &GroundProgram, circuit: &Circuit, knowledge: &Knowledge) -> N
     }
 }
 
+/// Marks what the marked gates of a block need, loops followed.
 fn mark_block(circuit: &Circuit, block: &Block, needed: &mut [bool]) {
-    loop {
-        let mut changed = false;
-        for &(gate, wire) in &block.loops {
-            if needed[gate as usize] && !needed[wire.gate() as usize] {
-                needed[wire.gate() as usize] = true;
-                changed = true;
+    let targets: FxHashMap<u32, Wire> = block.loops.iter().copied().collect();
+    let mut waiting: Vec<u32> = block.gates.clone().filter(|&gate| needed[gate as usize]).collect();
+    while let Some(gate) = waiting.pop() {
+        let below: &[Wire] = match &circuit.gates[gate as usize] {
+            Gate::And(inputs) => inputs,
+            _ => targets.get(&gate).map_or(&[], std::slice::from_ref),
+        };
+        for wire in below {
+            let is_new = !std::mem::replace(&mut needed[wire.gate() as usize], true);
+            if is_new && block.gates.contains(&wire.gate()) {
+                waiting.push(wire.gate());
             }
-        }
-        for gate in block.gates.clone().rev() {
-            if let (true, Gate::And(inputs)) = (needed[gate as usize], &circuit.gates[gate as usize]) {
-                for wire in inputs {
-                    changed |= !std::mem::replace(&mut needed[wire.gate() as usize], true);
-                }
-            }
-        }
-        if !changed {
-            return;
         }
     }
 }

@@ -46,41 +46,53 @@ impl Knowledge {
         }
     }
 
-    /// Finds constant fluents and dead moves, given a circuit that was built with what is known already. Suppose that
-    /// every fluent keeps its initial value; evaluate with that supposition, everything else unknown; drop the fluents
-    /// whose next value is then not certain to be the same; repeat. What is left is constant. `None` if it is stopped.
+    /// Finds constant fluents and dead moves. Suppose that every fluent keeps its initial value and no move is legal;
+    /// evaluate with that supposition, loops unknown; a fluent whose next value is then not certain to be the same
+    /// becomes unknown, and so does what depends on it. What is left is constant. `None` if it is stopped.
     pub(super) fn find_constants(&mut self, ground: &GroundProgram, circuit: &Circuit, stop: &Stop) -> Option<()> {
-        let mut constants: Vec<Option<bool>> = vec![Some(false); ground.fluents.len()];
-        ground.initial.iter().for_each(|&fluent| constants[fluent as usize] = Some(true));
-        let mut dead_moves = vec![true; ground.moves.len()];
-        // What is known becomes unknown from round to round, never the other way, so what is unknown is not looked at again.
-        let mut values: Vec<Option<bool>> = vec![Some(false); circuit.gates.len()];
-        loop {
-            if stop.is_raised() {
+        // Step 1. Evaluate every gate. A conjunction is false while it has a false input, then unknown while it has an
+        // unknown one. Inputs become unknown, never known again, so counting both is enough.
+        let mut certain = Certain::new(ground, circuit);
+        // Step 2. What the outputs of each gate decide.
+        let mut outputs: Vec<(u32, Output)> = Vec::new();
+        for (fluent, next) in ground.next.iter().enumerate() {
+            let wire = next.map_or(Wire::FALSE, |atom| circuit.atoms[atom as usize]);
+            outputs.push((wire.gate(), Output::Next(fluent as u32, wire)));
+        }
+        for (chosen, &atom) in ground.legal.iter().enumerate() {
+            let wire = circuit.atoms[atom as usize];
+            outputs.push((wire.gate(), Output::Legal(chosen as u32, wire)));
+        }
+        outputs.sort_unstable_by_key(|&(gate, _)| gate);
+        // Step 3. Let go of what is not certain, until nothing changes.
+        let first_move = 1 + ground.fluents.len() as u32;
+        let mut lost: Vec<u32> = Vec::new();
+        let look = |output: Output, certain: &Certain, lost: &mut Vec<u32>| {
+            let (input, wire, expected) = match output {
+                Output::Next(fluent, wire) => (1 + fluent, wire, certain.values[1 + fluent as usize]),
+                Output::Legal(chosen, wire) => (first_move + chosen, wire, Some(false)),
+            };
+            if certain.values[input as usize].is_some() && certain.value(wire) != expected {
+                lost.push(input);
+            }
+        };
+        outputs.iter().for_each(|&(_, output)| look(output, &certain, &mut lost));
+        let mut n_lost = 0u32;
+        while let Some(gate) = lost.pop() {
+            n_lost += 1;
+            if n_lost.is_multiple_of(4096) && stop.is_raised() {
                 return None;
             }
-            evaluate(circuit, &constants, &dead_moves, &mut values);
-            let value = |wire: Wire| values[wire.gate() as usize].map(|value| value != wire.is_inverted());
-            let mut changed = false;
-            for (fluent, constant) in constants.iter_mut().enumerate() {
-                let next = ground.next[fluent].map_or(Some(false), |atom| value(circuit.atoms[atom as usize]));
-                if self.constants[fluent].is_none() && constant.is_some() && next != *constant {
-                    *constant = None;
-                    changed = true;
-                }
-            }
-            for (chosen, dead) in dead_moves.iter_mut().enumerate() {
-                let legal = value(circuit.atoms[ground.legal[chosen] as usize]);
-                if !self.dead_moves[chosen] && *dead && legal != Some(false) {
-                    *dead = false;
-                    changed = true;
-                }
-            }
-            if !changed {
-                (self.constants, self.dead_moves) = (constants, dead_moves);
-                return Some(());
+            for unknown in certain.lose(gate) {
+                let from = outputs.partition_point(|&(other, _)| other < unknown);
+                let decided = outputs[from..].iter().take_while(|&&(other, _)| other == unknown);
+                decided.for_each(|&(_, output)| look(output, &certain, &mut lost));
             }
         }
+        self.constants = certain.values[1..first_move as usize].to_vec();
+        let moves = &certain.values[first_move as usize..][..ground.moves.len()];
+        self.dead_moves = moves.iter().map(Option::is_some).collect();
+        Some(())
     }
 
     /// Supposes that fluents which had equal or opposite values throughout some random play always have. Returns whether
@@ -150,43 +162,100 @@ impl Knowledge {
                 _ => literal(wire).into_iter().collect(),
             };
         }
-        for chosen in 0..ground.moves.len() {
+        // How many moves of each role may ever be legal, and how many of them need a literal.
+        let mut n_moves: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut n_guarded: FxHashMap<(u32, FluentLiteral), usize> = FxHashMap::default();
+        for (chosen, &(role, _)) in ground.moves.iter().enumerate().filter(|(chosen, _)| !self.dead_moves[*chosen]) {
+            *n_moves.entry(role).or_default() += 1;
+            self.guards[chosen].iter().for_each(|&guard| *n_guarded.entry((role, guard)).or_default() += 1);
+        }
+        for (chosen, &(role, _)) in ground.moves.iter().enumerate() {
             let Some(condition) = literal(legal(chosen)) else { continue };
             let opposite = FluentLiteral { inverted: !condition.inverted, ..condition };
-            let mut others = (0..ground.moves.len())
-                .filter(|&other| other != chosen && ground.moves[other].0 == ground.moves[chosen].0)
-                .filter(|&other| !self.dead_moves[other]);
-            if others.all(|other| self.guards[other].contains(&opposite)) {
+            let n_others = n_moves.get(&role).map_or(0, |n| n - usize::from(!self.dead_moves[chosen]));
+            if n_guarded.get(&(role, opposite)).copied().unwrap_or(0) == n_others {
                 self.forced[chosen] = Some(condition);
             }
         }
     }
 }
 
-fn evaluate(circuit: &Circuit, constants: &[Option<bool>], dead_moves: &[bool], values: &mut [Option<bool>]) {
-    for (number, gate) in circuit.gates.iter().enumerate() {
-        if values[number].is_none() {
-            continue;
-        }
-        values[number] = match gate {
-            Gate::False => Some(false),
-            Gate::Fluent(fluent) => constants[*fluent as usize],
-            Gate::Move(chosen) => dead_moves[*chosen as usize].then_some(false),
-            Gate::Loop(_) => None,
-            Gate::And(inputs) => {
-                let mut all = Some(true);
-                for wire in inputs {
-                    match values[wire.gate() as usize].map(|value| value != wire.is_inverted()) {
-                        Some(true) => {}
-                        Some(false) => {
-                            all = Some(false);
-                            break;
-                        }
-                        None => all = None,
-                    }
-                }
-                all
+/// What a gate decides.
+#[derive(Clone, Copy)]
+enum Output {
+    Next(u32, Wire),
+    Legal(u32, Wire),
+}
+
+/// The values of gates that are certain, while inputs become uncertain one by one.
+struct Certain {
+    values: Vec<Option<bool>>,
+    /// How many inputs of a conjunction are certainly false.
+    n_false: Vec<u32>,
+    /// The conjunctions that read each gate, one after another, and where those of a gate begin.
+    readers: Vec<Wire>,
+    starts: Vec<u32>,
+}
+
+impl Certain {
+    /// Every fluent as it is initially, no move made, loops uncertain.
+    fn new(ground: &GroundProgram, circuit: &Circuit) -> Certain {
+        let n = circuit.gates.len();
+        let mut starts = vec![0u32; n + 1];
+        circuit.gates.iter().flat_map(inputs).for_each(|wire| starts[wire.gate() as usize + 1] += 1);
+        (0..n).for_each(|gate| starts[gate + 1] += starts[gate]);
+        let (mut fill, mut readers) = (starts.clone(), vec![Wire::FALSE; starts[n] as usize]);
+        for (number, gate) in circuit.gates.iter().enumerate() {
+            for wire in inputs(gate) {
+                let place = &mut fill[wire.gate() as usize];
+                readers[*place as usize] = Wire::of(number as u32).invert_if(wire.is_inverted());
+                *place += 1;
             }
-        };
+        }
+        let mut certain = Certain { values: vec![Some(false); n], n_false: vec![0; n], readers, starts };
+        ground.initial.iter().for_each(|&fluent| certain.values[1 + fluent as usize] = Some(true));
+        for (number, gate) in circuit.gates.iter().enumerate() {
+            match gate {
+                Gate::False | Gate::Fluent(_) | Gate::Move(_) => {}
+                Gate::Loop(_) => certain.values[number] = None,
+                Gate::And(inputs) => {
+                    let values = inputs.iter().map(|&wire| certain.value(wire));
+                    let n_unknown = values.clone().filter(Option::is_none).count();
+                    let n_false = values.filter(|&value| value == Some(false)).count();
+                    certain.n_false[number] = n_false as u32;
+                    certain.values[number] = if n_false > 0 { Some(false) } else { (n_unknown == 0).then_some(true) };
+                }
+            }
+        }
+        certain
     }
+
+    fn value(&self, wire: Wire) -> Option<bool> {
+        self.values[wire.gate() as usize].map(|value| value != wire.is_inverted())
+    }
+
+    /// Makes a gate uncertain; returns all gates that become so by that.
+    fn lose(&mut self, gate: u32) -> Vec<u32> {
+        let (mut waiting, mut lost) = (vec![gate], Vec::new());
+        while let Some(gate) = waiting.pop() {
+            let Some(value) = self.values[gate as usize].take() else { continue };
+            lost.push(gate);
+            for place in self.starts[gate as usize]..self.starts[gate as usize + 1] {
+                let reader = self.readers[place as usize];
+                let number = reader.gate() as usize;
+                if value == reader.is_inverted() {
+                    self.n_false[number] -= 1;
+                }
+                if self.n_false[number] == 0 && self.values[number].is_some() {
+                    waiting.push(reader.gate());
+                }
+            }
+        }
+        lost
+    }
+}
+
+/// The inputs of a conjunction.
+pub(super) fn inputs(gate: &Gate) -> &[Wire] {
+    if let Gate::And(inputs) = gate { inputs } else { &[] }
 }
