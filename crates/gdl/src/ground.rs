@@ -13,10 +13,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::datalog::{Database, Exceeded, Limits, TermId, Terms, Unevaluable};
-use crate::normalize::{Literal, Normal, NormalRule, TooManyRules, made_up, normalize};
-use crate::program::{Atom, Formula, Program, Relation, Rule, Term, VarId, Variable};
-use crate::source::Span;
+use crate::approximate::{Relations, approximate};
+use crate::datalog::{Database, Exceeded, Limits, Resource, TermId, Terms, Unevaluable};
+use crate::normalize::{Literal, Normal, NormalRule, TooManyRules, above, normalize};
+use crate::program::{Program, Relation, RuleId, Term, VarId};
 use crate::stop::Stop;
 use crate::symbol::{Symbols, keyword};
 
@@ -31,13 +31,23 @@ pub struct Budget {
     pub literals: usize,
     /// Matches tried.
     pub work: u64,
+    /// Facts of the over-approximation, beyond which relations that are not asked for as a whole are derived on demand;
+    /// likewise beyond 250 times as many matches. The ground rules are the same, and fewer; a little more is done for each.
+    pub whole: usize,
     /// Ends grounding before its time.
     pub stop: Stop,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { rules: 20_000, facts: 4_000_000, literals: 20_000_000, work: 200_000_000, stop: Stop::never() }
+        Budget {
+            rules: 20_000,
+            facts: 4_000_000,
+            literals: 20_000_000,
+            work: 1_000_000_000,
+            whole: 1_000_000,
+            stop: Stop::never(),
+        }
     }
 }
 
@@ -139,22 +149,55 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
 pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Result<GroundProgram, Failure> {
     let normal = normalize(program, budget.rules).map_err(Failure::Rules)?;
     let dynamic = dynamic_relations(&normal);
-    let approximation = approximate(&normal, &dynamic);
+    // Step 1. As a whole, if that is little.
+    let work = (budget.whole as u64).saturating_mul(250).min(budget.work);
+    let little = Budget { facts: budget.whole.min(budget.facts), work, ..budget.clone() };
+    let whole = attempt(&normal, &dynamic, &Relations::default(), views, &little);
+    let Err(Failure::Facts(Exceeded { resource: Resource::Facts | Resource::Work | Resource::Bytes, .. })) = whole
+    else {
+        return whole;
+    };
+    // Step 2. Relations that are not asked for as a whole on demand, where that helps.
+    let asked_for = |relation: &Relation| Symbols::is_keyword(relation.name) || views.contains(relation);
+    let on_demand: Relations = dynamic.iter().copied().filter(|relation| !asked_for(relation)).collect();
+    match attempt(&normal, &dynamic, &on_demand, views, budget) {
+        Err(Failure::Facts(Exceeded { resource: Resource::Stopped, .. }) | Failure::Stopped) => Err(Failure::Stopped),
+        Err(_) => attempt(&normal, &dynamic, &Relations::default(), views, budget),
+        outcome => outcome,
+    }
+}
+
+/// Literals of the rules that derive relations on demand. They repeat what stands before each question.
+const MAX_LITERALS: usize = 2_000_000;
+
+fn attempt(
+    normal: &Normal,
+    dynamic: &Relations,
+    on_demand: &Relations,
+    views: &[Relation],
+    budget: &Budget,
+) -> Result<GroundProgram, Failure> {
+    let too_many = || Failure::Rules(TooManyRules { rule: RuleId(0), limit: budget.rules });
+    let max_literals = MAX_LITERALS.max(if on_demand.is_empty() { usize::MAX } else { 0 });
+    let approximation = approximate(normal, dynamic, on_demand, max_literals).ok_or_else(too_many)?;
     let limits = Limits {
         facts: budget.facts,
+        bytes: MAX_BYTES,
         work: budget.work,
-        static_table: 2_000_000,
+        static_table: budget.facts / 2,
         stop: budget.stop.clone(),
         ..Limits::default()
     };
     let mut database = Database::new(Arc::new(approximation.program), limits).map_err(Failure::Unevaluable)?;
     database.find_on_demand(approximation.instances.iter().map(|&(instance, _)| instance));
-    for &relation in [approximation.holds, approximation.may, GOAL, TERMINAL].iter().chain(views) {
+    database.want_whole(approximation.whole.iter().chain(views).copied());
+    let outputs = [approximation.holds, approximation.may, GOAL, TERMINAL];
+    for &relation in outputs.iter().chain(views).chain(&approximation.whole) {
         database.complete(relation)?;
     }
     let mut grounder = Grounder {
-        normal: &normal,
-        dynamic: &dynamic,
+        normal,
+        dynamic,
         instances_of: approximation.instances,
         rules_of: FxHashMap::default(),
         database,
@@ -197,113 +240,18 @@ const LEGAL: Relation = Relation { name: keyword::LEGAL, arity: 2 };
 const GOAL: Relation = Relation { name: keyword::GOAL, arity: 2 };
 const TERMINAL: Relation = Relation { name: keyword::TERMINAL, arity: 0 };
 
-type Relations = hashbrown::HashSet<Relation, FxBuildHasher>;
+/// Bytes of facts and terms while the over-approximation is evaluated.
+const MAX_BYTES: usize = 1 << 30;
 
 /// The relations that depend on the state or on the moves.
 fn dynamic_relations(normal: &Normal) -> Relations {
-    let mut dynamic: Relations = [TRUE, DOES].into_iter().collect();
-    loop {
-        let before = dynamic.len();
-        for rule in &normal.rules {
-            let depends = rule.body.iter().any(|literal| match literal {
-                Literal::Positive(atom) | Literal::Negative(atom) => dynamic.contains(&atom.relation()),
-                Literal::Distinct(..) => false,
-            });
-            if depends {
-                dynamic.insert(rule.head.relation());
-            }
-        }
-        if dynamic.len() == before {
-            return dynamic;
-        }
-    }
-}
-
-struct Approximation {
-    program: Program,
-    /// The fluents that may hold.
-    holds: Relation,
-    /// The moves that may be made.
-    may: Relation,
-    /// For each rule of a dynamic relation, a relation over the head's arguments and the other variables of its
-    /// dynamic literals, with those variables. Others have an unused entry.
-    instances: Vec<(Relation, Vec<VarId>)>,
-}
-
-fn approximate(normal: &Normal, dynamic: &Relations) -> Approximation {
-    let mut symbols = normal.symbols.clone();
-    // No name of a rule text holds a space.
-    let holds = symbols.intern("may hold");
-    let may = symbols.intern("may do");
-    let mut rules = Vec::new();
-    let mut instances = Vec::new();
-    let read = |atom: &Atom| {
-        let name = match atom.relation() {
-            TRUE => holds,
-            DOES => may,
-            relation => relation.name,
-        };
-        Atom { name, ..atom.clone() }
-    };
-    for (index, rule) in normal.rules.iter().enumerate() {
-        let mut body = Vec::new();
-        for literal in &rule.body {
-            match literal {
-                Literal::Positive(atom) => body.push(Formula::Atom(read(atom))),
-                Literal::Negative(atom) if dynamic.contains(&atom.relation()) => {}
-                Literal::Negative(atom) => {
-                    body.push(Formula::Not(Box::new(Formula::Atom(atom.clone())), Span::default()));
-                }
-                Literal::Distinct(left, right) => {
-                    body.push(Formula::Distinct(left.clone(), right.clone(), Span::default()));
-                }
-            }
-        }
-        let mut open = Vec::new();
-        let instance = symbols.intern(&format!("instance {index}"));
-        if dynamic.contains(&rule.head.relation()) {
-            let mut in_head = Vec::new();
-            rule.head.args.iter().for_each(|arg| arg.for_each_var(&mut |var| in_head.push(var)));
-            for literal in &rule.body {
-                let (Literal::Positive(atom) | Literal::Negative(atom)) = literal else { continue };
-                if dynamic.contains(&atom.relation()) {
-                    atom.args.iter().for_each(|arg| {
-                        arg.for_each_var(&mut |var| {
-                            if !in_head.contains(&var) && !open.contains(&var) {
-                                open.push(var);
-                            }
-                        });
-                    });
-                }
-            }
-            let args = rule.head.args.iter().cloned().chain(open.iter().map(|&var| Term::Var(var))).collect();
-            rules.push(made_up_rule(made_up(instance, args), body.clone(), rule.n_variables));
-        }
-        let arity = (rule.head.args.len() + open.len()) as u32;
-        instances.push((Relation { name: instance, arity }, open));
-        rules.push(made_up_rule(rule.head.clone(), body, rule.n_variables));
-    }
-    let var = |index| Term::Var(VarId(index));
-    for source in [keyword::INIT, keyword::NEXT] {
-        let body = vec![Formula::Atom(made_up(source, vec![var(0)]))];
-        rules.push(made_up_rule(made_up(holds, vec![var(0)]), body, 1));
-    }
-    let body = vec![
-        Formula::Atom(made_up(keyword::ROLE, vec![var(0)])),
-        Formula::Atom(made_up(keyword::LEGAL, vec![var(0), var(1)])),
-    ];
-    rules.push(made_up_rule(made_up(may, vec![var(0), var(1)]), body, 2));
-    Approximation {
-        program: Program { symbols, rules },
-        holds: Relation { name: holds, arity: 1 },
-        may: Relation { name: may, arity: 2 },
-        instances,
-    }
-}
-
-fn made_up_rule(head: Atom, body: Vec<Formula>, n_variables: u32) -> Rule {
-    let variable = Variable { name: keyword::TRUE, span: Span::default() };
-    Rule { head, body, variables: vec![variable; n_variables as usize], span: Span::default() }
+    let reads = normal.rules.iter().flat_map(|rule| {
+        rule.body.iter().filter_map(|literal| match literal {
+            Literal::Positive(atom) | Literal::Negative(atom) => Some((atom.relation(), rule.head.relation())),
+            Literal::Distinct(..) => None,
+        })
+    });
+    above([TRUE, DOES], reads).into_iter().collect()
 }
 
 impl From<Exceeded> for Failure {

@@ -12,6 +12,7 @@
 //! println!("{}", found.render(&reading.source, false));
 //! ```
 
+mod approximate;
 pub mod ast;
 mod check;
 pub mod datalog;

@@ -22,7 +22,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    fn variables(&self) -> BTreeSet<VarId> {
+    pub(crate) fn variables(&self) -> BTreeSet<VarId> {
         let mut vars = BTreeSet::new();
         let mut visit = |term: &Term| term.for_each_var(&mut |var| _ = vars.insert(var));
         match self {
@@ -84,21 +84,29 @@ pub fn normalize(program: &Program, limit: usize) -> Result<Normal, TooManyRules
 }
 
 fn dynamic_relations(program: &Program) -> HashSet<Relation> {
-    let mut dynamic: HashSet<Relation> =
-        [Relation { name: keyword::TRUE, arity: 1 }, Relation { name: keyword::DOES, arity: 2 }].into();
-    loop {
-        let before = dynamic.len();
-        for rule in &program.rules {
-            let mut depends = false;
-            rule.for_each_body_atom(|atom, _| depends |= dynamic.contains(&atom.relation()));
-            if depends {
-                dynamic.insert(rule.head.relation());
-            }
-        }
-        if dynamic.len() == before {
-            return dynamic;
+    let mut reads = Vec::new();
+    for rule in &program.rules {
+        rule.for_each_body_atom(|atom, _| reads.push((atom.relation(), rule.head.relation())));
+    }
+    let state = [Relation { name: keyword::TRUE, arity: 1 }, Relation { name: keyword::DOES, arity: 2 }];
+    above(state, reads).into_iter().collect()
+}
+
+/// These relations and all that read them, directly or not: `reads` has a relation and one that reads it.
+pub(crate) fn above(
+    relations: impl IntoIterator<Item = Relation>,
+    reads: impl IntoIterator<Item = (Relation, Relation)>,
+) -> BTreeSet<Relation> {
+    let mut readers: HashMap<Relation, Vec<Relation>> = HashMap::new();
+    reads.into_iter().for_each(|(relation, reader)| readers.entry(relation).or_default().push(reader));
+    let mut waiting: Vec<Relation> = relations.into_iter().collect();
+    let mut above = BTreeSet::new();
+    while let Some(relation) = waiting.pop() {
+        if above.insert(relation) {
+            waiting.extend(readers.remove(&relation).unwrap_or_default());
         }
     }
+    above
 }
 
 struct Normalizer {

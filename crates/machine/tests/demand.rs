@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gdl::{Program, keyword};
+use machine::scalar::{self, Scalar};
 use machine::{Limits, Machine, Reference, RoleId};
 use prover::{Prover, Tree, atom, last_arg, show};
 
@@ -23,7 +24,7 @@ fn program(text: &str) -> Arc<Program> {
 /// Everything that is said of a state.
 type Position = (BTreeSet<String>, Vec<BTreeSet<String>>, bool, Vec<BTreeSet<String>>);
 
-fn position(machine: &mut Reference, state: &<Reference as Machine>::State) -> Position {
+fn position<M: Machine>(machine: &mut M, state: &M::State) -> Position {
     let roles = 0..machine.roles().len() as u32;
     let mut legal = Vec::new();
     for role in roles.clone() {
@@ -31,8 +32,8 @@ fn position(machine: &mut Reference, state: &<Reference as Machine>::State) -> P
         machine.legal(state, RoleId(role), &mut moves).expect("within the budgets");
         legal.push(moves.into_iter().map(|chosen| machine.move_name(chosen)).collect());
     }
-    let goals = roles.map(|role| machine.goal_names(state, RoleId(role)).expect("within the budgets"));
-    let goals = goals.map(|goals| goals.into_iter().collect()).collect();
+    let goals = roles.map(|role| machine.goals(state, RoleId(role)).expect("within the budgets"));
+    let goals = goals.map(|goals| goals.iter().map(i64::to_string).collect()).collect();
     let fluents = machine.fluents(state).into_iter().collect();
     (fluents, legal, machine.is_terminal(state).expect("within the budgets"), goals)
 }
@@ -80,27 +81,73 @@ fn small_sheets_mean_what_a_prover_says() {
                     break;
                 }
                 // The moves in the order of their names, a different one each time.
-                let names: Vec<&String> =
-                    found.1.iter().map(|moves| moves.iter().nth(7 * ply % moves.len()).expect("a move")).collect();
-                let mut joint = Vec::new();
+                let nth = |moves: &BTreeSet<String>| moves.iter().nth(7 * ply % moves.len()).expect("a move").clone();
+                let names: Vec<String> = found.1.iter().map(nth).collect();
                 let mut given: Vec<Tree> =
                     fluents.iter().map(|fluent| atom(keyword::TRUE, vec![fluent.clone()])).collect();
-                for (role, name) in roles_in_order.iter().zip(names) {
-                    let mut moves = Vec::new();
-                    machine.legal(&state, RoleId(joint.len() as u32), &mut moves).expect("within the budgets");
-                    joint.push(*moves.iter().find(|&&chosen| machine.move_name(chosen) == *name).expect("legal"));
-                    let state = fluents.iter().map(|fluent| atom(keyword::TRUE, vec![fluent.clone()])).collect();
-                    let legal =
-                        Prover::new(&program, state).ask(&atom(keyword::LEGAL, vec![role.clone(), Tree::Var(0)]));
+                let mut prover = Prover::new(&program, given.clone());
+                for (role, name) in roles_in_order.iter().zip(&names) {
+                    let legal = prover.ask(&atom(keyword::LEGAL, vec![role.clone(), Tree::Var(0)]));
                     let chosen = legal.into_iter().find(|fact| last_arg(&program, fact) == *name).expect("legal");
                     let Tree::Node(_, args) = chosen else { unreachable!("it is ground") };
                     given.push(atom(keyword::DOES, args));
                 }
-                state = machine.next(&state, &joint).expect("within the budgets");
+                state = follow(&mut machine, &state, &names);
                 fluents = fluents_of(Prover::new(&program, given).ask(&atom(keyword::NEXT, vec![Tree::Var(0)])));
             }
         }
     }
+}
+
+#[test]
+fn sheets_are_grounded_on_demand() {
+    for sheets::Sheet { name, small, .. } in sheets::all() {
+        let program = program(&small);
+        let mut reference = Reference::new(program.clone(), Limits::default()).expect("stratified");
+        for whole in [usize::MAX, 0] {
+            let budget = gdl::ground::Budget { whole, facts: 100_000, ..gdl::ground::Budget::default() };
+            let ground = match gdl::ground::ground(&program, &budget) {
+                Ok(ground) => ground,
+                // A stack that may grow without end has no ground rules.
+                Err(_) if name == "lists" => continue,
+                Err(why) => panic!("{name}: {why}"),
+            };
+            let network = machine::network::build(ground, &gdl::Stop::never()).expect("there is a network");
+            let mut scalar = Scalar::new(scalar::Compiled::new(network.into()));
+            let (mut states, mut ply) = ((reference.initial().unwrap(), scalar.initial().unwrap()), 0);
+            loop {
+                let expected = position(&mut reference, &states.0);
+                assert_eq!(position(&mut scalar, &states.1), expected, "{name}, ply {ply}");
+                if expected.2 || ply == 6 {
+                    break;
+                }
+                let nth = |moves: &BTreeSet<String>| moves.iter().nth(7 * ply % moves.len()).expect("a move").clone();
+                let names: Vec<String> = expected.1.iter().map(nth).collect();
+                states = (follow(&mut reference, &states.0, &names), follow(&mut scalar, &states.1, &names));
+                ply += 1;
+            }
+        }
+    }
+}
+
+/// The state after moves that are given by name.
+fn follow<M: Machine>(machine: &mut M, state: &M::State, names: &[String]) -> M::State {
+    let mut joint = Vec::new();
+    for (role, name) in names.iter().enumerate() {
+        let mut moves = Vec::new();
+        machine.legal(state, RoleId(role as u32), &mut moves).expect("within the budgets");
+        joint.push(moves.into_iter().find(|&chosen| machine.move_name(chosen) == *name).expect("legal"));
+    }
+    machine.next(state, &joint).expect("within the budgets")
+}
+
+#[test]
+fn a_count_over_the_board_has_a_network() {
+    // As a whole, the walk has a sum for every pair of numbers that it could begin with: millions of facts.
+    let program = program(&sheets::counted_stones(5));
+    let ground = gdl::ground::ground(&program, &gdl::ground::Budget::default()).expect("it grounds");
+    let network = machine::network::build(ground, &gdl::Stop::never()).expect("there is a network");
+    assert!(network.n_gates() < 100_000, "{} gates", network.n_gates());
 }
 
 /// The prover that people test their rules with needs some seconds for such a sheet. So may we, on a slow machine: a

@@ -417,15 +417,17 @@ impl Database {
         }
     }
 
-    /// Derives the whole relation and all it depends on as tables, however large.
-    pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
-        if let Some(&table) = self.relations.get(&relation) {
-            for &group in self.needs(table).iter() {
-                if let Some(&table) = self.groups[group].tables.first() {
-                    self.want_all(table);
-                }
+    /// Derives these relations as tables from now on, however large.
+    pub fn want_whole(&mut self, relations: impl IntoIterator<Item = Relation>) {
+        for relation in relations {
+            if let Some(&table) = self.relations.get(&relation) {
+                self.want_all(table);
             }
         }
+    }
+
+    /// Derives the whole relation.
+    pub fn complete(&mut self, relation: Relation) -> Result<(), Exceeded> {
         self.evaluate(relation).map(|_| ())
     }
 

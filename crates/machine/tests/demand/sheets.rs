@@ -17,7 +17,7 @@ pub(crate) fn all() -> Vec<Sheet> {
         sheet("permutations", permutations, 3, 9),
         sheet("tuples", tuples, 3, 9),
         sheet("sums of tuples", sums, 3, 9),
-        sheet("stones are counted", counted_stones, 2, 9),
+        sheet("stones are counted", counted_stones, 2, 15),
         sheet("paths have lengths", path_lengths, 3, 11),
         sheet("chains of both players", chains, 3, 9),
         sheet("a large maze", maze, 4, 40),
@@ -144,7 +144,7 @@ fn line_game(n: usize, rules: &str, test: &str) -> String {
 }
 
 /// Stones are counted by a walk over the board that carries two numbers along.
-fn counted_stones(n: usize) -> String {
+pub(crate) fn counted_stones(n: usize) -> String {
     board(
         n,
         &format!(
@@ -157,6 +157,7 @@ fn counted_stones(n: usize) -> String {
              (<= (one ?x ?y ?a ?b ?a ?d) (true (cell ?x ?y blue)) (plus-one ?b ?d) (number ?a))
              (<= (one ?x ?y ?a ?b ?a ?b) (true (cell ?x ?y empty)) (number ?a) (number ?b))
              (<= (more ?x ?y) (plus-one ?y ?x)) (<= (more ?x ?z) (plus-one ?y ?x) (more ?y ?z))
+             (<= terminal (count ?a ?b) (more ?a 20))
              (<= (goal red 100) (count ?a ?b) (more ?a ?b)) (<= (goal blue 100) (count ?a ?b) (more ?b ?a))
              (<= (goal red 0) (count ?a ?b) (more ?b ?a)) (<= (goal blue 0) (count ?a ?b) (more ?a ?b))
              (<= (goal ?r 50) (role ?r) (count ?a ?a))",

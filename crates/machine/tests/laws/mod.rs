@@ -31,16 +31,19 @@ pub(crate) fn game(text: &str, choices: &[u8]) -> bool {
     {
         assert_eq!(found, expected, "on demand, in\n{text}");
     }
-    let budget =
-        gdl::ground::Budget { rules: 2000, facts: 20_000, literals: 50_000, work: 200_000, stop: gdl::Stop::never() };
-    if let Ok(ground) = gdl::ground::ground(&program, &budget)
-        && let Ok(network) = machine::network::build(ground, &gdl::Stop::never())
-    {
-        let network = Arc::new(network);
-        let found = play(Scalar::new(scalar::Compiled::new(network.clone())), choices);
-        assert_eq!(found.as_ref(), Ok(&expected), "one state at a time, in\n{text}");
-        let found = play(Lanes::new(lanes::Compiled::new(network)), choices);
-        assert_eq!(found.as_ref(), Ok(&expected), "many states at once, in\n{text}");
+    // All relations as a whole, and those that nobody asks for as a whole on demand.
+    for whole in [20_000, 0] {
+        let stop = gdl::Stop::never();
+        let budget = gdl::ground::Budget { rules: 2000, facts: 20_000, literals: 50_000, work: 200_000, whole, stop };
+        if let Ok(ground) = gdl::ground::ground(&program, &budget)
+            && let Ok(network) = machine::network::build(ground, &gdl::Stop::never())
+        {
+            let network = Arc::new(network);
+            let found = play(Scalar::new(scalar::Compiled::new(network.clone())), choices);
+            assert_eq!(found.as_ref(), Ok(&expected), "one state at a time ({whole}), in\n{text}");
+            let found = play(Lanes::new(lanes::Compiled::new(network)), choices);
+            assert_eq!(found.as_ref(), Ok(&expected), "many states at once ({whole}), in\n{text}");
+        }
     }
     true
 }
