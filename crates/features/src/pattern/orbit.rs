@@ -53,11 +53,12 @@ pub fn of_game(game: &Game, features: &[AtomicFeature], symmetries: &Symmetries)
     elements.iter().filter_map(act).collect()
 }
 
-/// Which atom and value a literal stands for.
+/// Which atoms and values a literal stands for. Several atoms may read the same fluents: networks leave out fluents that equal
+/// others, such as those of squares that hold the same at all times.
 struct Known {
-    values: FxHashMap<Literal, (u32, usize)>,
+    values: FxHashMap<Literal, Vec<(u32, usize)>>,
     /// Bucketed atoms by their terms, sorted.
-    sums: FxHashMap<Vec<(Literal, i32)>, u32>,
+    sums: FxHashMap<Vec<(Literal, i32)>, Vec<u32>>,
 }
 
 impl Known {
@@ -66,18 +67,19 @@ impl Known {
         for (atom, feature) in (0..).zip(features) {
             for (value, condition) in feature.values.iter().enumerate() {
                 if let Value::Is(literal) = condition {
-                    known.values.entry(*literal).or_insert((atom, value));
+                    known.values.entry(*literal).or_default().push((atom, value));
                 }
             }
             if feature.is_bucketed() {
                 let mut terms = feature.terms.clone();
                 terms.sort_unstable();
-                known.sums.insert(terms, atom);
+                known.sums.entry(terms).or_default().push(atom);
             }
         }
         known
     }
 
+    /// What a permutation of literals does to atoms; `None` if it is no permutation of atoms.
     fn symmetry(
         &self,
         features: &[AtomicFeature],
@@ -89,43 +91,64 @@ impl Known {
             Literal { fluent, holds: literal.holds != inverted }
         };
         let mut symmetry = AtomSymmetry { atoms: Vec::new(), values: Vec::new(), roles };
+        // Atoms that read the same are the same in every state, so that any order among their images will do; but no two
+        // atoms may have one image.
+        let mut is_image = vec![false; features.len()];
         for feature in features {
-            if feature.is_bucketed() {
+            let (to, values) = if feature.is_bucketed() {
                 let mut terms: Vec<(Literal, i32)> =
                     feature.terms.iter().map(|&(own, more)| (literal(own), more)).collect();
                 terms.sort_unstable();
-                symmetry.atoms.push(*self.sums.get(&terms)?);
-                symmetry.values.push((0..feature.range() as u16).collect());
-                continue;
-            }
-            // Step 1. Literals.
-            let mut to: Option<u32> = None;
-            let mut values: Vec<Option<u16>> = vec![None; feature.range()];
-            for (value, condition) in feature.values.iter().enumerate() {
-                let Value::Is(own) = condition else { continue };
-                // An atom of a fluent and its opposite may know the image by the other one.
-                let (atom, image) = self.values.get(&literal(*own)).copied().or_else(|| {
-                    let own = literal(*own);
-                    let (atom, value) = *self.values.get(&Literal { holds: !own.holds, ..own })?;
-                    (features[atom as usize].range() == 2).then_some((atom, 1 - value))
-                })?;
-                if *to.get_or_insert(atom) != atom || values.contains(&Some(image as u16)) {
-                    return None;
-                }
-                values[value] = Some(image as u16);
-            }
-            // Step 2. What has no literal: what is left over there, in order.
-            let image = &features[to? as usize];
-            if image.range() != feature.range() {
-                return None;
-            }
-            let free = (0..image.range() as u16).filter(|value| !values.contains(&Some(*value)));
-            let mut free = free.collect::<Vec<_>>().into_iter();
-            symmetry.atoms.push(to?);
-            symmetry.values.push(values.into_iter().map(|value| value.or_else(|| free.next())).collect::<Option<_>>()?);
+                let same = |&&to: &&u32| !is_image[to as usize] && features[to as usize].range() == feature.range();
+                (*self.sums.get(&terms)?.iter().find(same)?, (0..feature.range() as u16).collect())
+            } else {
+                let literals = feature.values.iter().map(|value| match value {
+                    Value::Is(own) => Some(literal(*own)),
+                    _ => None,
+                });
+                let literals: Vec<Option<Literal>> = literals.collect();
+                let first = literals.iter().flatten().next()?;
+                let opposite = Literal { holds: !first.holds, ..*first };
+                let known = |literal| self.values.get(literal).into_iter().flatten();
+                let mut candidates = known(first).chain(known(&opposite)).map(|&(to, _)| to);
+                candidates.find_map(|to| {
+                    let values = images_of_values(&literals, &features[to as usize])?;
+                    (!is_image[to as usize]).then_some((to, values))
+                })?
+            };
+            is_image[to as usize] = true;
+            symmetry.atoms.push(to);
+            symmetry.values.push(values);
         }
         Some(symmetry)
     }
+}
+
+/// For each value of an atom, given the images of its literals, the value that another atom has then; `None` if the other
+/// atom does not read the same.
+fn images_of_values(literals: &[Option<Literal>], other: &AtomicFeature) -> Option<Vec<u16>> {
+    let n_literals = other.values.iter().filter(|value| matches!(value, Value::Is(_))).count();
+    // With two values, one literal says as much as two.
+    let says_the_same = other.range() == 2 || literals.iter().flatten().count() == n_literals;
+    if other.range() != literals.len() || other.is_bucketed() || !says_the_same {
+        return None;
+    }
+    // Step 1. Literals. An atom of a fluent and its opposite may know the image by the other one.
+    let mut values: Vec<Option<u16>> = vec![None; literals.len()];
+    for (value, own) in literals.iter().enumerate() {
+        let Some(own) = own else { continue };
+        let place = |literal: Literal| other.values.iter().position(|value| *value == Value::Is(literal));
+        let turned = || place(Literal { holds: !own.holds, ..*own }).filter(|_| other.range() == 2).map(|at| 1 - at);
+        let image = place(*own).or_else(turned)? as u16;
+        if values.contains(&Some(image)) {
+            return None;
+        }
+        values[value] = Some(image);
+    }
+    // Step 2. What has no literal: what is left over there, in order.
+    let free = (0..literals.len() as u16).filter(|value| !values.contains(&Some(*value)));
+    let mut free = free.collect::<Vec<_>>().into_iter();
+    values.into_iter().map(|value| value.or_else(|| free.next())).collect()
 }
 
 /// A pattern with its images, and which slots of their table are one.

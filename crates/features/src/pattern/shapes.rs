@@ -523,6 +523,47 @@ mod tests {
         check_exchange(&game, &atoms, &symmetries, &base);
     }
 
+    /// A board whose third row shows what stands in the first one: the network has one fluent for both, and the atoms of
+    /// both cells read it.
+    const MIRRORED: &str = "
+        (role white) (role black) (init (control white))
+        (col 1) (col 2) (col 3) (row 1) (row 2) (row 3) (playable 1) (playable 2)
+        (succ 1 2) (succ 2 3)
+        (<= (init (cell ?x ?y blank)) (col ?x) (row ?y))
+        (<= (legal ?r (mark ?x ?y)) (true (control ?r)) (playable ?y) (true (cell ?x ?y blank)))
+        (<= (legal white wait) (true (control black)))
+        (<= (legal black wait) (true (control white)))
+        (<= (marked ?r ?x ?y) (does ?r (mark ?x ?y)))
+        (<= (marked ?r ?x 3) (does ?r (mark ?x 1)))
+        (<= (touched ?x ?y) (marked ?r ?x ?y))
+        (<= (next (cell ?x ?y ?r)) (marked ?r ?x ?y))
+        (<= (next (cell ?x ?y ?c)) (true (cell ?x ?y ?c)) (not (touched ?x ?y)))
+        (<= (next (control white)) (true (control black)))
+        (<= (next (control black)) (true (control white)))
+        (<= (line ?r) (role ?r) (row ?y) (true (cell 1 ?y ?r)) (true (cell 2 ?y ?r)) (true (cell 3 ?y ?r)))
+        (<= (line ?r) (role ?r) (col ?x) (true (cell ?x 1 ?r)) (true (cell ?x 2 ?r)) (true (cell ?x 3 ?r)))
+        (<= open (true (cell ?x ?y blank)))
+        (<= terminal (line ?r))
+        (<= terminal (not open))
+        (<= (goal ?r 100) (line ?r))
+        (<= (goal ?r 0) (role ?r) (not (line ?r)))";
+
+    #[test]
+    fn cells_that_are_always_equal_have_images_of_their_own() {
+        let game = Game::new(gdl::read("mirrored", MIRRORED.as_bytes()).program, 1).expect("the game has a network");
+        let (atoms, symmetries, orbits) = orbits(&game, &Settings::default());
+        assert_eq!(atoms.layers[0].cells.iter().flatten().count(), 9);
+        assert!(!game.circuit.network.equal_fluents.is_empty());
+        let of_atoms = orbit::of_game(&game, &atoms.features, &symmetries);
+        assert!(of_atoms.len() > 1);
+        for symmetry in of_atoms {
+            let mut images = symmetry.atoms.clone();
+            images.sort_unstable();
+            assert_eq!(images, (0..atoms.features.len() as u32).collect::<Vec<_>>(), "a permutation");
+        }
+        check_images(&game, &atoms, &symmetries, &orbits);
+    }
+
     /// With weights that change their sign when the roles change places, so does the value.
     fn check_exchange(game: &Game, atoms: &Atoms, symmetries: &Symmetries, orbits: &[Orbit]) {
         let network = &game.circuit.network;
