@@ -694,7 +694,7 @@ impl Sum {
 
     /// Adds the numbers, times a weight.
     fn add_to(&self, values: &mut [i32], weight: i32) {
-        for (digit, plane) in self.planes.chunks(self.words).enumerate() {
+        for (digit, plane) in self.planes.chunks(self.words.max(1)).enumerate() {
             let weight = weight.saturating_mul(1i32.checked_shl(digit as u32).unwrap_or(i32::MAX));
             for (word, &bits) in plane.iter().enumerate() {
                 let mut bits = bits;

@@ -128,11 +128,11 @@ pub fn candidates(network: &Network) -> Vec<Number> {
 
 impl Compiled {
     /// Prepares numbers, as many of those that are asked for as there are: a goal must have parts, results must be of several degrees,
-    /// and a relaxed game must not be too large.
+    /// and a relaxed game must not be too large. Where no fluent ever changes there are none.
     pub fn new(network: &Network, numbers: &[Number]) -> Compiled {
         let mut numbers = numbers.to_vec();
         numbers.sort_unstable();
-        if network.n_gates() > MAX_GATES {
+        if network.n_gates() > MAX_GATES || network.fluents.is_empty() {
             return Compiled { numbers: Vec::new(), goals: None, lands: None };
         }
         let goals = Goals::new(network, &numbers);

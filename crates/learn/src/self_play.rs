@@ -88,7 +88,7 @@ pub struct Met {
 impl Played {
     /// The positions as records, of the game's own network; numbers of matches begin with this one.
     pub fn records<'a>(&'a self, sight: &'a Sight, first: u32) -> impl Iterator<Item = Recorded> + 'a {
-        let targets = self.targets.chunks(self.targets.len() / self.met.len().max(1));
+        let targets = self.targets.chunks((self.targets.len() / self.met.len().max(1)).max(1));
         self.met.iter().zip(targets).map(move |(met, targets)| Recorded {
             state: sight.views.game_state(&met.state),
             mover: met.mover,

@@ -275,3 +275,17 @@ fn the_next_gain_by_hand() {
     }
     assert_eq!(measured, [2, 1, 1, 3, 2, 1]);
 }
+
+#[test]
+fn where_nothing_changes_there_are_no_numbers() {
+    let rules = "(role robot) (init lit) (<= (next lit) (true lit)) (legal robot wait) (legal robot blink)
+        (<= terminal (not (true lit))) (<= (goal robot 50) (true lit))";
+    let game = Game::new(gdl::read("still", rules.as_bytes()).program, 1).expect("it has a network");
+    let network = &game.circuit.network;
+    assert!(network.fluents.is_empty());
+    let compiled = Arc::new(Compiled::new(network, &candidates(network)));
+    assert!(compiled.numbers().is_empty());
+    let mut numbers = Vec::new();
+    Reach::new(compiled).measure(&[&[], &[]], &mut numbers);
+    assert!(numbers.is_empty());
+}
