@@ -2,7 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::skeleton::{Colors, Skeleton, mix};
+use crate::rule_form::rule_form;
+use crate::skeleton::{Colors, Shape, Skeleton, mix};
 
 /// Enough for any game that we have met, in rules and names that are colored.
 pub(crate) const BUDGET: u64 = 4_000_000;
@@ -122,15 +123,15 @@ impl<L: Fn(u32, u32) -> u32> Search<'_, L> {
         Some((stable(self.source, source, name)?, stable(self.target, target, image)?))
     }
 
-    /// Whether the mapping makes the rules equal.
+    /// Whether the mapping makes the rules equal, rule by rule.
     fn is_right(&self, image: &[u32]) -> bool {
-        let numbered = |skeleton: &Skeleton, name: &dyn Fn(usize) -> u64| {
-            let names = (0..skeleton.names.len()).map(name).collect();
-            let mut rules = Colors::new(skeleton, names).rules;
-            rules.sort_unstable();
-            rules
+        let forms = |skeleton: &Skeleton, name: &dyn Fn(u32) -> u32| {
+            let colors: Vec<u64> = (0..skeleton.names.len() as u32).map(|own| mix(9, u64::from(name(own)))).collect();
+            let form = |rule: &Shape| rule_form(rule, &colors, &name);
+            let mut n_rules: FxHashMap<Shape, usize> = FxHashMap::default();
+            skeleton.rules.iter().for_each(|rule| *n_rules.entry(form(rule)).or_default() += 1);
+            n_rules
         };
-        let source = numbered(self.source, &|name| mix(9, u64::from(image[name])));
-        source == numbered(self.target, &|name| mix(9, name as u64))
+        forms(self.source, &|name| image[name as usize]) == forms(self.target, &|name| name)
     }
 }

@@ -26,6 +26,7 @@ mod normal;
 pub mod order;
 pub mod prove;
 mod rename;
+mod rule_form;
 pub mod rule_graph;
 pub mod sample;
 pub mod scramble;

@@ -10,6 +10,7 @@ use gdl::symbol::{SymbolId, Symbols};
 use gdl::{Relation, keyword};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::rule_form::rule_form;
 use crate::sorts::{Slot, Sort, Sorts, function_slot};
 
 /// What a name is. The same word may be several names.
@@ -72,21 +73,18 @@ pub(crate) struct Shape {
 impl Shape {
     /// Makes a rule, and numbers its variables as they come.
     pub(crate) fn new(mut head: Node, mut body: Vec<Node>) -> Shape {
-        fn number(node: &mut Node, known: &mut Vec<u32>) {
+        fn number(node: &mut Node, known: &mut FxHashMap<u32, u32>) {
             match node {
                 Node::Var(var) => {
-                    let number = known.iter().position(|other| other == var).unwrap_or_else(|| {
-                        known.push(*var);
-                        known.len() - 1
-                    });
-                    *var = number as u32;
+                    let next = known.len() as u32;
+                    *var = *known.entry(*var).or_insert(next);
                 }
                 Node::Applied(_, parts) | Node::Joined(_, parts) => {
                     parts.iter_mut().for_each(|part| number(part, known));
                 }
             }
         }
-        let mut known = Vec::new();
+        let mut known = FxHashMap::default();
         number(&mut head, &mut known);
         body.iter_mut().for_each(|literal| number(literal, &mut known));
         Shape { head, body, n_vars: known.len() as u32 }
@@ -181,8 +179,17 @@ impl Skeleton {
     /// Keeps one of each rule, whatever its variables are called.
     pub(crate) fn remove_repeats(&mut self) {
         let names: Vec<u64> = (0..self.names.len() as u64).map(|name| mix(10, name)).collect();
+        let colors: Vec<u64> = self.rules.iter().map(|rule| rule_color(rule, &names)).collect();
+        let mut n_alike: FxHashMap<u64, u32> = FxHashMap::default();
+        colors.iter().for_each(|&color| *n_alike.entry(color).or_default() += 1);
+        // Colors tell rules apart; that two are the same takes a closer look.
         let mut seen = FxHashSet::default();
-        let is_new: Vec<bool> = self.rules.iter().map(|rule| seen.insert(rule_color(rule, &names))).collect();
+        let is_new = self
+            .rules
+            .iter()
+            .zip(&colors)
+            .map(|(rule, color)| n_alike[color] == 1 || seen.insert(rule_form(rule, &names, &|name| name)));
+        let is_new: Vec<bool> = is_new.collect();
         let mut is_kept = is_new.iter();
         self.rules.retain(|_| *is_kept.next().expect("one for each rule"));
         let mut is_kept = is_new.iter();
@@ -411,7 +418,7 @@ pub(crate) fn rule_color(rule: &Shape, names: &[u64]) -> u64 {
 const MAX_VARIABLE_ROUNDS: usize = 32;
 
 /// The colors of a rule's variables, refined until no more of them are told apart.
-fn variable_colors(rule: &Shape, names: &[u64]) -> Vec<u64> {
+pub(crate) fn variable_colors(rule: &Shape, names: &[u64]) -> Vec<u64> {
     let mut vars = vec![VARIABLE; rule.n_vars as usize];
     let mut n_colors = 1;
     for _ in 0..MAX_VARIABLE_ROUNDS {

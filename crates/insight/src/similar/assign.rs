@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::weight;
+use crate::rule_form::rule_form;
 use crate::skeleton::{Colors, Name, Node, Shape, Skeleton, mix, node_color, rule_color};
 
 /// How far around a rule its surroundings are compared, in steps of refinement.
@@ -43,7 +44,7 @@ pub(super) fn assign(source: &Skeleton, target: &Skeleton, budget: u32) -> Assig
         search.match_rules(&from.rules, &to.rules);
     }
     search.improve();
-    let rules = search.matches();
+    let rules = search.exact_matches();
     Assignment { image: search.image, rules, is_cut_short: search.budget == 0 }
 }
 
@@ -166,10 +167,27 @@ impl<'a> Search<'a> {
         (names.len() == images.len() && !images.iter().any(is_taken)).then_some(n_known)
     }
 
+    /// The colors of the source's names under the assignment.
+    fn colors(&self) -> Vec<u64> {
+        self.image.iter().zip(0u64..).map(|(image, name)| image.map_or_else(|| mix(37, name), own_color)).collect()
+    }
+
     /// The rules that are equal under the assignment.
+    fn exact_matches(&self) -> Vec<Option<usize>> {
+        let (ours, n_theirs) = (self.colors(), self.target.names.len() as u32);
+        let theirs: Vec<u64> = (0..n_theirs).map(own_color).collect();
+        let mut left: FxHashMap<Shape, Vec<usize>> = FxHashMap::default();
+        for (number, rule) in self.target.rules.iter().enumerate().rev() {
+            left.entry(rule_form(rule, &theirs, &|name| name)).or_default().push(number);
+        }
+        let image = |name: u32| self.image[name as usize].unwrap_or(n_theirs + name);
+        let form = |rule: &Shape| rule_form(rule, &ours, &image);
+        self.source.rules.iter().map(|rule| left.get_mut(&form(rule)).and_then(Vec::pop)).collect()
+    }
+
+    /// The rules that look equal under the assignment.
     fn matches(&self) -> Vec<Option<usize>> {
-        let colors: Vec<u64> =
-            self.image.iter().zip(0u64..).map(|(image, name)| image.map_or_else(|| mix(37, name), own_color)).collect();
+        let colors = self.colors();
         let mut left = self.exact.clone();
         left.values_mut().for_each(|rules| rules.reverse());
         let rules = self.source.rules.iter();
