@@ -53,9 +53,16 @@ impl Source {
         if oversized {
             text.truncate(text.floor_char_boundary(KEPT_BYTES));
         }
+        Source { oversized, ..Source::of_any_length(name, text) }
+    }
+
+    /// A source of our own making, which may be longer than what others send: a text of theirs under longer names, for
+    /// example.
+    pub fn of_any_length(name: impl Into<String>, text: impl Into<String>) -> Source {
+        let text = text.into();
         let starts = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
-        Source { name: name.into(), text, lines, oversized }
+        Source { name: name.into(), text, lines, oversized: false }
     }
 
     /// Whether the text was too long to be kept.

@@ -19,7 +19,7 @@ fn main() -> std::io::Result<()> {
         let program = gdl::read(&file, &std::fs::read(&file)?).program;
         let graph = RuleGraph::new(&program, &Options::default());
         let start = Instant::now();
-        let labelling = graph.label(BUDGET);
+        let labelling = graph.label(BUDGET, &gdl::Stop::never());
         let labelled = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let form = canonical(&program, BUDGET);

@@ -9,11 +9,11 @@ use gdl::datalog::Limits;
 use gdl::ground::GroundProgram;
 use gdl::program::Program;
 use gdl::symbol::Symbols;
-use gdl::{Domains, Relation, TermId};
-use rustc_hash::FxHashMap;
+use gdl::{Domains, Relation, Stop, TermId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use crate::canonical::{self, Canonical, canonical};
+use crate::canonical::{self, Canonical, canonical_until};
 use crate::order::{Operation, Order};
 use crate::prove;
 use crate::sample::{self, Mean, Samples};
@@ -52,6 +52,21 @@ impl Default for Settings {
             symmetry: symmetry::Budget::default(),
             limits: Limits { work: 2_000_000_000, ..Limits::default() },
         }
+    }
+}
+
+impl Settings {
+    /// The same with one token that ends every stage before its time.
+    #[must_use]
+    pub fn until(mut self, stop: &Stop) -> Settings {
+        let stops = [&mut self.ground.stop, &mut self.sample.stop, &mut self.prove.stop];
+        stops.into_iter().chain([&mut self.symmetry.stop, &mut self.limits.stop]).for_each(|own| *own = stop.clone());
+        self
+    }
+
+    /// The token; all stages have the same one.
+    fn stop(&self) -> &Stop {
+        &self.sample.stop
     }
 }
 
@@ -394,6 +409,9 @@ pub struct Analysis {
     /// Why the analysis of a scrambled copy may differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_canonical: Option<String>,
+    /// Whether it was stopped before its time, so that there may be more to find.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
     /// The roles.
     pub roles: Vec<String>,
     /// Who moves when.
@@ -430,7 +448,7 @@ pub struct Analysis {
 
 /// Analyses a game. What is found does not depend on names and order, and is told in the names of the rules.
 pub fn analyze(program: &Program, settings: &Settings) -> Result<Analysis, String> {
-    let canonical = canonical(program, settings.graph);
+    let canonical = canonical_until(program, settings.graph, settings.stop());
     analyze_form(&canonical, &Arc::new(canonical.respelled(program)), settings)
 }
 
@@ -454,7 +472,9 @@ fn analyze_form(canonical: &Canonical, program: &Arc<Program>, settings: &Settin
     let reporter =
         Reporter { universe: &universe, circuit: circuit.as_ref(), samples: &samples, structure: &structure };
     let symmetries = reporter.symmetries(settings);
-    Ok(reporter.report(canonical, no_network, symmetries))
+    let mut analysis = reporter.report(canonical, no_network, symmetries, settings.stop());
+    analysis.stopped = settings.stop().is_raised();
+    Ok(analysis)
 }
 
 struct Reporter<'a> {
@@ -473,11 +493,13 @@ impl Reporter<'_> {
         canonical: &Canonical,
         no_network: Option<String>,
         symmetries: Option<SymmetryReport>,
+        stop: &Stop,
     ) -> Analysis {
         let (universe, structure) = (self.universe, self.structure);
         Analysis {
             fingerprint: canonical.fingerprint.to_string(),
             not_canonical: canonical.too_hard.map(|too_hard| too_hard.to_string()),
+            stopped: false,
             roles: universe.roles.iter().map(|&role| universe.name(role)).collect(),
             turns: self.turns(),
             outcome: self.outcome(),
@@ -490,7 +512,7 @@ impl Reporter<'_> {
             fluents: self.fluents(),
             moves: self.moves(),
             moves_without_effect: structure.turns.without_effect.iter().map(|&chosen| self.move_name(chosen)).collect(),
-            relations: self.relations(),
+            relations: self.relations(stop),
             symmetries,
             numbers: self.numbers(),
             engine: Engine {
@@ -524,16 +546,19 @@ impl Reporter<'_> {
             boards.map(|board| Grid::of_board(board, self.universe, ground, &circuit.network)).collect();
         let (network, budget) = (Some(&circuit.network), &settings.symmetry);
         let found = symmetry::find_on_boards(ground, network, &grids, budget, settings.seed);
-        grids.iter_mut().for_each(|grid| grid.arrange(&found.generators));
+        if !budget.stop.is_raised() {
+            grids.iter_mut().for_each(|grid| grid.arrange(&found.generators));
+        }
         let report = |symmetry: &Symmetry| self.generator(ground, &grids, symmetry);
+        let on = |_: &&Symmetry| !budget.stop.is_raised();
         let classes = |orbits: Vec<u32>| orbits.iter().enumerate().filter(|&(at, &least)| at as u32 == least).count();
         let group = found.group.as_ref();
         Some(SymmetryReport {
             order: group.and_then(SymmetryGroup::order),
             log10_order: group.map(SymmetryGroup::log10_order),
             order_fixing_initial: group.and_then(SymmetryGroup::order_fixing_initial),
-            generators: found.generators.iter().map(report).collect(),
-            unproved: found.unproved.iter().map(report).collect(),
+            generators: found.generators.iter().take_while(on).map(report).collect(),
+            unproved: found.unproved.iter().take_while(on).map(report).collect(),
             classes: group.map(|group| (classes(group.fluent_orbits()), classes(group.move_orbits()))),
             stopped: found.stopped.iter().map(ToString::to_string).collect(),
         })
@@ -633,7 +658,7 @@ impl Reporter<'_> {
     }
 
     /// A marker's name, with that of its family where another layer has a marker of the same name.
-    fn marker_name(&self, board: &Board, marker: &Marker) -> String {
+    fn marker_name(&self, board: &Board, marker: &Marker, has_twin: bool) -> String {
         let family = || {
             let shape = &self.structure.families[board.layers[marker.layer].family].shape;
             let crate::family::Shape::Of(name, _) = shape else { unreachable!("a fluent has a name") };
@@ -642,10 +667,9 @@ impl Reporter<'_> {
         match &marker.name {
             MarkerName::Family(_) => family(),
             MarkerName::Terms(terms) => {
-                let twin = |other: &Marker| other.name == marker.name && other.layer != marker.layer;
                 let names: Vec<String> = terms.iter().map(|&term| self.name(term)).collect();
                 let name = names.join(" ");
-                if board.markers.iter().any(twin) { format!("{} {name}", family()) } else { name }
+                if has_twin { format!("{} {name}", family()) } else { name }
             }
         }
     }
@@ -670,9 +694,11 @@ impl Reporter<'_> {
             order: axis.order.map(|order| self.relation(self.structure.orders[order].relation)),
             cyclic: axis.cyclic,
         });
-        let place = |axis: usize, value: TermId| {
-            board.axes[axis].values.iter().position(|&other| other == value).expect("an axis has all its values")
-        };
+        let places: Vec<FxHashMap<TermId, usize>> =
+            board.axes.iter().map(|axis| axis.values.iter().copied().zip(0..).collect()).collect();
+        let place = |axis: usize, value: TermId| places[axis][&value];
+        let mut layers_of: FxHashMap<&MarkerName, FxHashSet<usize>> = FxHashMap::default();
+        board.markers.iter().for_each(|marker| _ = layers_of.entry(&marker.name).or_default().insert(marker.layer));
         let mut initial = vec![Vec::new(); board.cells.len()];
         for (number, marker) in board.markers.iter().enumerate() {
             for &(fluent, cell) in &marker.fluents {
@@ -683,7 +709,7 @@ impl Reporter<'_> {
         }
         let pieces: FxHashMap<usize, Evidence> = self.structure.pieces[index].iter().copied().collect();
         let markers = board.markers.iter().enumerate().map(|(number, marker)| MarkerReport {
-            name: self.marker_name(board, marker),
+            name: self.marker_name(board, marker, layers_of[&marker.name].len() > 1),
             piece: pieces.get(&number).copied(),
             owner: marker.owner.map(|role| self.role(role as usize)),
             blank: board.blank == Some(number),
@@ -816,7 +842,7 @@ impl Reporter<'_> {
         self.structure.move_families.iter().map(report).collect()
     }
 
-    fn relations(&self) -> Vec<RelationReport> {
+    fn relations(&self, stop: &Stop) -> Vec<RelationReport> {
         let program = &self.universe.program;
         let dynamic = universe::dynamic_relations(program);
         let domains = Domains::new(program);
@@ -844,12 +870,13 @@ impl Reporter<'_> {
                 recursive[at] = component.len() > 1 || edges[at].contains(&at);
             }
         }
+        let mut rules_of: Vec<Vec<&Vec<usize>>> = vec![Vec::new(); numbers.len()];
+        reads.iter().for_each(|(head, read)| rules_of[*head].push(read));
         // Step 2. Report those that the rules define, keywords aside.
         let facts: FxHashMap<Relation, usize> =
             self.universe.statics.iter().map(|fixed| (fixed.relation, fixed.rows.len())).collect();
         let report = |(&relation, &index): (&Relation, &usize)| {
-            let rules: Vec<&Vec<usize>> =
-                reads.iter().filter(|(head, _)| *head == index).map(|(_, read)| read).collect();
+            let rules = &rules_of[index];
             if Symbols::is_keyword(relation.name) || rules.is_empty() {
                 return None;
             }
@@ -873,7 +900,7 @@ impl Reporter<'_> {
                 base_cases: recursive[index].then(|| rules.iter().filter(outside).count()),
             })
         };
-        numbers.iter().filter_map(report).collect()
+        numbers.iter().take_while(|_| !stop.is_raised()).filter_map(report).collect()
     }
 
     fn numbers(&self) -> Numbers {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use gdl::program::{Program, RuleId};
 use gdl::symbol::{SymbolId, Symbols};
-use gdl::{Source, keyword};
+use gdl::{Source, Stop, keyword};
 use rustc_hash::FxHashMap;
 
 use crate::goal_values::is_integer;
@@ -44,10 +44,15 @@ pub struct Canonical {
 /// The canonical form of a game. Where the graph's automorphisms need more steps than `budget`, the form is only likely to
 /// be canonical, and says so.
 pub fn canonical(program: &Program, budget: u64) -> Canonical {
-    let graph = RuleGraph::new(program, &Options::default());
-    let (order, generators, too_hard) = match graph.label(budget) {
+    canonical_until(program, budget, &Stop::never())
+}
+
+/// The same, unless it is stopped before: then the form is that of this text alone, and says so.
+pub fn canonical_until(program: &Program, budget: u64, stop: &Stop) -> Canonical {
+    let graph = RuleGraph::until(program, &Options::default(), stop);
+    let (order, generators, too_hard) = match graph.label(budget, stop) {
         Ok(labelling) => (labelling.order, labelling.generators, None),
-        Err(too_hard) => (graph.graph.rough_order(), Vec::new(), Some(too_hard)),
+        Err(too_hard) => (graph.graph.rough_order(stop), Vec::new(), Some(too_hard)),
     };
     let place = inverse(&order);
     // Step 1. Name what has a name.
@@ -86,7 +91,7 @@ pub fn canonical(program: &Program, budget: u64) -> Canonical {
         text.push('\n');
     }
     // Step 3. Read them back.
-    let (tree, _) = gdl::parse(&Source::new("canonical", &text));
+    let (tree, _) = gdl::parse(&Source::of_any_length("canonical", &text));
     let (canonical, _) = gdl::resolve(&tree);
     assert_eq!(canonical.rules.len(), rules.len(), "what is written for a rule reads as a rule");
     let numbers = graph.nodes.iter().filter_map(|node| match node {
@@ -97,11 +102,11 @@ pub fn canonical(program: &Program, budget: u64) -> Canonical {
     let found = |(text, name): (&str, SymbolId)| (canonical.symbols.find(text).expect("it was written"), name);
     let originals = given.chain(numbers).map(found).collect();
     let symmetries = generators.iter().map(|generator| {
-        let image = |(node, &image): (&Node, &u32)| match (node, graph.nodes[image as usize]) {
-            (Node::Name(name), Node::Name(image)) if *name != image => Some((*name, image)),
+        let image = |&(node, image): &(u32, u32)| match (graph.nodes[node as usize], graph.nodes[image as usize]) {
+            (Node::Name(name), Node::Name(image)) if name != image => Some((name, image)),
             _ => None,
         };
-        graph.nodes.iter().zip(generator).filter_map(image).collect::<BTreeMap<_, _>>()
+        generator.iter().filter_map(image).collect::<BTreeMap<_, _>>()
     });
     Canonical {
         fingerprint: graph.fingerprint(&order),

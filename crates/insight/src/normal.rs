@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use gdl::program::{Atom, Formula, Rule, RuleId, Term, VarId};
 use gdl::symbol::{SymbolId, Symbols};
-use gdl::{Program, keyword};
+use gdl::{Program, Stop, keyword};
 use rustc_hash::FxHashSet;
 
 use crate::graph::inverse;
 use crate::rule_graph::{RuleGraph, variable_names};
 
 /// The rules in simple form, each once. A rule that is another one with other variables, or with its literals in another
-/// order, is left out.
-pub(crate) fn rules<'a>(symbols: &Symbols, rules: impl Iterator<Item = (RuleId, &'a Rule)>) -> Vec<(RuleId, Rule)> {
+/// order, is left out; stopped, only one that is the same word by word.
+pub(crate) fn rules<'a>(
+    symbols: &Symbols,
+    rules: impl Iterator<Item = (RuleId, &'a Rule)>,
+    stop: &Stop,
+) -> Vec<(RuleId, Rule)> {
     let simple: Vec<(RuleId, Rule)> = rules.map(|(id, rule)| (id, simplified(rule))).collect();
     // Only rules that are equal but for their variables are worth a closer look.
     let mut alike: BTreeMap<Shape, Vec<usize>> = BTreeMap::new();
@@ -23,7 +27,7 @@ pub(crate) fn rules<'a>(symbols: &Symbols, rules: impl Iterator<Item = (RuleId, 
     for group in alike.into_values().filter(|group| group.len() > 1) {
         let mut seen = FxHashSet::default();
         for index in group {
-            again[index] = !seen.insert(rule_text(symbols, &simple[index].1));
+            again[index] = !seen.insert(rule_text(symbols, &simple[index].1, stop));
         }
     }
     simple.into_iter().zip(again).filter_map(|(rule, again)| (!again).then_some(rule)).collect()
@@ -32,23 +36,31 @@ pub(crate) fn rules<'a>(symbols: &Symbols, rules: impl Iterator<Item = (RuleId, 
 /// Whether two programs have the same rules, up to the names of variables and the order of rules and literals.
 pub fn same_rules(left: &Program, right: &Program) -> bool {
     let texts = |program: &Program| {
-        let rules = rules(&program.symbols, (0..).map(RuleId).zip(&program.rules));
-        rules.iter().map(|(_, rule)| rule_text(&program.symbols, rule)).collect::<FxHashSet<String>>()
+        let never = Stop::never();
+        let rules = rules(&program.symbols, (0..).map(RuleId).zip(&program.rules), &never);
+        rules.iter().map(|(_, rule)| rule_text(&program.symbols, rule, &never)).collect::<FxHashSet<String>>()
     };
     texts(left) == texts(right)
 }
 
 /// The text of a rule in simple form. Rules that differ in their variables' names and the order of literals alone have the
 /// same text, and others don't.
-fn rule_text(symbols: &Symbols, rule: &Rule) -> String {
+fn rule_text(symbols: &Symbols, rule: &Rule, stop: &Stop) -> String {
     let graph = RuleGraph::of_rule(symbols, rule);
-    let order = graph.graph.label(LABEL_BUDGET).map_or_else(|_| graph.graph.rough_order(), |labelling| labelling.order);
+    let size = graph.graph.colors.len() + graph.graph.edges.len();
+    let budget = LABEL_BUDGET.min(LABEL_STEPS / size.max(1) as u64);
+    let order = match graph.graph.label(budget, stop) {
+        Ok(labelling) => labelling.order,
+        Err(_) => graph.graph.rough_order(stop),
+    };
     let place = inverse(&order);
     graph.rule_text(graph.rules[0], &place, &variable_names(rule.variables.len()), |name, _| symbols.lower(name))
 }
 
 /// Rules are small; one that is harder than this is compared as it stands.
 const LABEL_BUDGET: u64 = 10_000;
+/// The same in nodes and edges of its graph, for each node of the search tree.
+const LABEL_STEPS: u64 = 100_000_000;
 
 fn simplified(rule: &Rule) -> Rule {
     let body = flattened(&rule.body, keyword::AND);

@@ -7,7 +7,7 @@
 
 use std::hash::Hash;
 
-use gdl::{Relation, TermId};
+use gdl::{Relation, Stop, TermId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::universe::{Static, Universe};
@@ -75,10 +75,10 @@ pub struct Arithmetic {
     pub operation: Operation,
 }
 
-/// All orders of a game, in the order of the rules.
-pub fn find_orders(universe: &Universe) -> Vec<Order> {
+/// All orders of a game, in the order of the rules; stopped, some of them.
+pub fn find_orders(universe: &Universe, stop: &Stop) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::new();
-    for fixed in &universe.statics {
+    for fixed in universe.statics.iter().take_while(|_| !stop.is_raised()) {
         let found = match fixed.relation.arity {
             2 => successor(fixed.rows.iter().map(|row| (row[0], row[1])))
                 .map(|(objects, cyclic)| {
@@ -107,8 +107,10 @@ pub fn find_orders(universe: &Universe) -> Vec<Order> {
     // A circle begins where a row that holds all its objects begins.
     let rows: Vec<Vec<TermId>> =
         orders.iter().filter(|order| !order.cyclic).map(|order| order.objects.clone()).collect();
-    for order in orders.iter_mut().filter(|order| order.cyclic) {
-        let holding = rows.iter().find(|row| order.objects.iter().all(|object| row.contains(object)));
+    let sets: Vec<FxHashSet<TermId>> = rows.iter().map(|row| row.iter().copied().collect()).collect();
+    for order in orders.iter_mut().filter(|order| order.cyclic).take_while(|_| !stop.is_raised()) {
+        let holds = |set: &FxHashSet<TermId>| order.objects.iter().all(|object| set.contains(object));
+        let holding = sets.iter().position(holds).map(|place| &rows[place]);
         let first = holding.and_then(|row| row.iter().find_map(|&object| order.index(object)));
         order.objects.rotate_left(first.unwrap_or(0));
     }
@@ -185,8 +187,8 @@ pub(crate) fn successor<T: Copy + Ord + Hash>(pairs: impl Iterator<Item = (T, T)
     (objects.len() == next.len() + usize::from(!cyclic)).then_some((objects, cyclic))
 }
 
-/// The relations that compute with orders.
-pub fn find_arithmetic(universe: &Universe, orders: &[Order]) -> Vec<Arithmetic> {
+/// The relations that compute with orders; stopped, some of them.
+pub fn find_arithmetic(universe: &Universe, orders: &[Order], stop: &Stop) -> Vec<Arithmetic> {
     let taken: FxHashSet<Relation> = orders.iter().map(|order| order.relation).collect();
     let linear: Vec<(usize, FxHashMap<TermId, i64>)> = orders
         .iter()
@@ -195,7 +197,7 @@ pub fn find_arithmetic(universe: &Universe, orders: &[Order]) -> Vec<Arithmetic>
         .map(|(index, order)| (index, order.objects.iter().copied().zip(0..).collect()))
         .collect();
     let fixed = universe.statics.iter().filter(|fixed| !taken.contains(&fixed.relation) && fixed.rows.len() >= 3);
-    fixed.filter_map(|fixed| arithmetic(universe, fixed, &linear)).collect()
+    fixed.take_while(|_| !stop.is_raised()).filter_map(|fixed| arithmetic(universe, fixed, &linear)).collect()
 }
 
 fn arithmetic(universe: &Universe, fixed: &Static, orders: &[(usize, FxHashMap<TermId, i64>)]) -> Option<Arithmetic> {

@@ -11,7 +11,9 @@
 use std::cell::Cell;
 
 use batsat::{Callbacks, Lit, Solver, SolverInterface, SolverOpts, clause, lbool};
+use gdl::Stop;
 use machine::network::{Gate, Wire};
+use rustc_hash::FxHashMap;
 
 use crate::universe::Circuit;
 
@@ -22,11 +24,15 @@ pub struct Budget {
     pub edges: usize,
     /// Literals that the solver may derive before it is asked the last question.
     pub propagations: u64,
+    /// Literals of the clauses that it is given.
+    pub literals: u64,
+    /// Ends all proofs before their time; what is not proved then, is not.
+    pub stop: Stop,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { edges: 400_000, propagations: 40_000_000 }
+        Budget { edges: 400_000, propagations: 40_000_000, literals: 40_000_000, stop: Stop::never() }
     }
 }
 
@@ -59,6 +65,7 @@ const LEARNED: u64 = 100_000;
 struct Meter {
     decisions_left: Cell<u64>,
     learned_left: Cell<u64>,
+    stop: Stop,
 }
 
 impl Callbacks for Meter {
@@ -70,7 +77,7 @@ impl Callbacks for Meter {
 
     fn stop(&self) -> bool {
         self.decisions_left.set(self.decisions_left.get().saturating_sub(1));
-        self.decisions_left.get() == 0 || self.learned_left.get() == 0
+        self.decisions_left.get() == 0 || self.learned_left.get() == 0 || self.stop.is_raised()
     }
 }
 
@@ -80,15 +87,19 @@ pub struct Prover<'a> {
     solver: Solver<Meter>,
     /// The literal of each gate, as far as it was needed.
     gates: Vec<Option<Lit>>,
+    /// The wire that each loop equals.
+    loops: FxHashMap<u32, Wire>,
     truth: Lit,
     propagations: u64,
+    literals_left: u64,
+    stop: Stop,
     /// What may be assumed of the current state.
     known: Lit,
     /// Holds if every role makes one legal move, and the game is not over.
     playing: Lit,
 }
 
-/// Nothing was proved: the network is too large.
+/// Nothing was proved: the network is too large, or there was no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge {
     /// Its edges.
@@ -111,15 +122,26 @@ impl<'a> Prover<'a> {
         if edges > budget.edges {
             return Err(TooLarge { edges, limit: budget.edges });
         }
-        let mut solver =
-            Solver::new(SolverOpts::default(), Meter { decisions_left: Cell::new(0), learned_left: Cell::new(0) });
+        let meter = Meter { decisions_left: Cell::new(0), learned_left: Cell::new(0), stop: budget.stop.clone() };
+        let mut solver = Solver::new(SolverOpts::default(), meter);
         let truth = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![truth]);
         let mut gates = vec![None; network.gates.len()];
         gates[0] = Some(!truth);
         let playing = Lit::new(solver.new_var(lbool::TRUE, false), true);
-        let mut prover =
-            Prover { circuit, solver, gates, truth, propagations: budget.propagations, known: truth, playing };
+        let loops = network.blocks.iter().flat_map(|block| block.loops.iter().copied()).collect();
+        let mut prover = Prover {
+            circuit,
+            solver,
+            gates,
+            loops,
+            truth,
+            propagations: budget.propagations,
+            literals_left: budget.literals,
+            stop: budget.stop.clone(),
+            known: truth,
+            playing,
+        };
         for range in &network.moves_of {
             let mut moves = Vec::new();
             for chosen in range.clone() {
@@ -149,6 +171,9 @@ impl<'a> Prover<'a> {
         }
         let mut claims = Vec::new();
         for (index, group) in groups.iter().enumerate() {
+            if self.is_over() {
+                break;
+            }
             let now: Vec<Lit> = group.members.iter().map(|&member| self.now(member)).collect();
             let next: Vec<Lit> = group.members.iter().map(|&member| self.next(member)).collect();
             let assumed = self.free(false);
@@ -175,6 +200,11 @@ impl<'a> Prover<'a> {
                 if answer == lbool::FALSE {
                     index += 1;
                     continue;
+                }
+                if self.is_over() {
+                    claims.clear();
+                    assumed = self.all_assumed(std::iter::empty());
+                    break;
                 }
                 claims.remove(index);
                 if answer == lbool::TRUE {
@@ -204,20 +234,38 @@ impl<'a> Prover<'a> {
     /// a state (which need not be reachable), `None` if it gave up. With `playing`, only states are meant in which the
     /// game goes on, with one legal move made by each role; without, moves must not be asked about.
     pub fn impossible(&mut self, lists: &[&[Wire]], playing: bool) -> Option<bool> {
-        let mut assumptions = vec![self.known, if playing { self.playing } else { !self.playing }];
-        for list in lists {
-            let mut literals: Vec<Lit> = list.iter().map(|&wire| self.literal(wire)).collect();
-            if let [only] = literals[..] {
-                assumptions.push(only);
-            } else {
-                let any = self.free(false);
-                literals.push(!any);
-                self.clause(&literals);
-                assumptions.push(any);
-            }
+        if self.is_over() {
+            return None;
         }
+        let literals: Vec<Lit> = lists.iter().map(|list| self.any_of(list, &[])).collect();
+        self.excludes(&literals, playing)
+    }
+
+    /// The same of literals.
+    pub(crate) fn excludes(&mut self, literals: &[Lit], playing: bool) -> Option<bool> {
+        let mut assumptions = vec![self.known, if playing { self.playing } else { !self.playing }];
+        assumptions.extend(literals);
         let answer = self.solve_within(&assumptions);
         (answer != lbool::UNDEF).then_some(answer == lbool::FALSE)
+    }
+
+    /// A literal that holds only if one of these wires or literals does.
+    pub(crate) fn any_of(&mut self, wires: &[Wire], more: &[Lit]) -> Lit {
+        let mut literals: Vec<Lit> = wires.iter().map(|&wire| self.literal(wire)).collect();
+        literals.extend(more);
+        if let [only] = literals[..] {
+            return only;
+        }
+        let any = self.free(false);
+        literals.push(!any);
+        self.clause(&literals);
+        any
+    }
+
+    /// A literal that holds exactly if several of these wires do.
+    pub(crate) fn several_of(&mut self, wires: &[Wire]) -> Lit {
+        let literals: Vec<Lit> = wires.iter().map(|&wire| self.literal(wire)).collect();
+        self.count(&literals).0
     }
 
     /// Asks one question, in slices of the solver's work: it can be stopped by what it does, but not by what that costs.
@@ -225,6 +273,9 @@ impl<'a> Prover<'a> {
         // A slice must be enough for a state as a whole, or the solver never gets to a contradiction.
         let network = &self.circuit.network;
         let slice = (network.fluents.len() + network.moves.len()) as u64 + 250;
+        if self.is_over() {
+            return lbool::UNDEF;
+        }
         let before = self.solver.num_propagations();
         self.solver.cb_mut().learned_left.set(LEARNED);
         for _ in 0..1 + DECISIONS / slice {
@@ -253,7 +304,13 @@ impl<'a> Prover<'a> {
         Lit::new(self.solver.new_var(lbool::FALSE, decide), true)
     }
 
+    /// Whether nothing more is tried.
+    pub fn is_over(&self) -> bool {
+        self.literals_left == 0 || self.stop.is_raised()
+    }
+
     fn clause(&mut self, literals: &[Lit]) {
+        self.literals_left = self.literals_left.saturating_sub(literals.len() as u64);
         self.solver.add_clause_reuse(&mut literals.to_vec());
     }
 
@@ -273,7 +330,21 @@ impl<'a> Prover<'a> {
 
     /// The literal of a wire, with the clauses for all gates that it depends on.
     fn literal(&mut self, wire: Wire) -> Lit {
-        let mut stack = vec![wire.gate()];
+        // Loops that have a literal, but don't equal their wire yet: that depends on the loop itself.
+        let mut open: Vec<(Lit, Wire)> = Vec::new();
+        self.build(wire.gate(), &mut open);
+        while let Some((literal, equal)) = open.pop() {
+            self.build(equal.gate(), &mut open);
+            let equal = self.value(equal);
+            self.clause(&[!literal, equal]);
+            self.clause(&[literal, !equal]);
+        }
+        self.value(wire)
+    }
+
+    /// Gives a gate and all that it depends on their literals.
+    fn build(&mut self, gate: u32, open: &mut Vec<(Lit, Wire)>) {
+        let mut stack = vec![gate];
         while let Some(&gate) = stack.last() {
             let at = gate as usize;
             if self.gates[at].is_some() {
@@ -284,16 +355,9 @@ impl<'a> Prover<'a> {
                 Gate::False => unreachable!("it has a literal from the start"),
                 Gate::Fluent(_) | Gate::Move(_) => self.gates[at] = Some(self.free(true)),
                 Gate::Loop(_) => {
-                    // Its own value comes first: the wire that it must equal depends on it.
                     let literal = self.free(true);
                     self.gates[at] = Some(literal);
-                    let network = &self.circuit.network;
-                    let loops = network.blocks.iter().flat_map(|block| &block.loops);
-                    if let Some(&(_, equal)) = loops.into_iter().find(|(own, _)| *own == gate) {
-                        let equal = self.literal(equal);
-                        self.clause(&[!literal, equal]);
-                        self.clause(&[literal, !equal]);
-                    }
+                    open.extend(self.loops.get(&gate).map(|&equal| (literal, equal)));
                 }
                 Gate::And(inputs) => {
                     let missing = inputs.iter().map(|input| input.gate());
@@ -312,7 +376,6 @@ impl<'a> Prover<'a> {
                 }
             }
         }
-        self.value(wire)
     }
 
     fn value(&self, wire: Wire) -> Lit {

@@ -27,9 +27,9 @@
 
 use std::collections::BTreeSet;
 
-use gdl::keyword;
 use gdl::program::{Atom, Formula, Program, Rule, RuleId, Term, VarId};
 use gdl::symbol::{SymbolId, Symbols};
+use gdl::{Stop, keyword};
 use rustc_hash::FxHashMap;
 
 use crate::goal_values::{GoalValues, is_integer};
@@ -93,13 +93,18 @@ mod color {
 impl RuleGraph {
     /// Builds the graph.
     pub fn new(program: &Program, options: &Options) -> RuleGraph {
+        RuleGraph::until(program, options, &Stop::never())
+    }
+
+    /// Builds the graph; stopped, it may have rules twice that differ in their variables or the order of literals alone.
+    pub fn until(program: &Program, options: &Options, stop: &Stop) -> RuleGraph {
         let in_graph = |rule: &Rule| !(options.without_init && rule.head.name == keyword::INIT);
         let numbered = (0..).map(RuleId).zip(&program.rules).filter(|(_, rule)| in_graph(rule));
         if options.compatible {
             let rules: Vec<(RuleId, Rule)> = numbered.map(|(id, rule)| (id, rule.clone())).collect();
             return Builder::build(&program.symbols, &rules, None);
         }
-        let rules = normal::rules(&program.symbols, numbered);
+        let rules = normal::rules(&program.symbols, numbered, stop);
         // What may be a goal value does not depend on what is left out.
         let mut made = Builder::build(&program.symbols, &rules, Some(&GoalValues::new(program)));
         let number = |node: &Node| if let Node::Number(_, name) = node { Some(*name) } else { None };
@@ -138,9 +143,9 @@ impl RuleGraph {
 
     /// The canonical order of the graph and its automorphisms. The search takes no more than `budget` steps: a step is a
     /// node or an edge of the graph, for each node of the search tree.
-    pub fn label(&self, budget: u64) -> Result<Labelling, TooHard> {
+    pub fn label(&self, budget: u64, stop: &Stop) -> Result<Labelling, TooHard> {
         let size = self.graph.colors.len() + self.graph.edges.len();
-        self.graph.label(budget / (size as u64).max(1))
+        self.graph.label(budget / (size as u64).max(1), stop)
     }
 
     /// A number that scrambled games share, given a canonical order of the graph.
@@ -161,7 +166,7 @@ impl RuleGraph {
         name: impl Fn(SymbolId, bool) -> &'a str,
     ) -> String {
         let mut text = String::new();
-        Writer { graph: self, place, name, variables, met: Vec::new() }.write(rule, &mut text);
+        Writer { graph: self, place, name, variables, met: FxHashMap::default() }.write(rule, &mut text);
         // A name alone is a rule only in parentheses.
         if text.starts_with('(') { text } else { format!("({text})") }
     }
@@ -199,8 +204,8 @@ struct Writer<'a, N> {
     place: &'a [u32],
     name: N,
     variables: &'a [String],
-    /// The rule's variables so far.
-    met: Vec<VarId>,
+    /// The rule's variables so far, with their numbers.
+    met: FxHashMap<VarId, usize>,
 }
 
 impl<'n, N: Fn(SymbolId, bool) -> &'n str> Writer<'_, N> {
@@ -218,10 +223,8 @@ impl<'n, N: Fn(SymbolId, bool) -> &'n str> Writer<'_, N> {
             Node::Occurrence(_, name) | Node::Name(name) => (self.name)(name, false),
             Node::Number(_, name) => (self.name)(name, true),
             Node::VariableOccurrence(_, var) | Node::Variable(_, var) => {
-                let number = self.met.iter().position(|&known| known == var).unwrap_or(self.met.len());
-                if number == self.met.len() {
-                    self.met.push(var);
-                }
+                let next = self.met.len();
+                let number = *self.met.entry(var).or_insert(next);
                 return text.push_str(&self.variables[number]);
             }
         };

@@ -8,11 +8,11 @@
 //! been: this shows which role's doing a change was.
 
 use gdl::datalog::Limits;
-use gdl::{Database, Relation, TermId, keyword};
+use gdl::{Database, Relation, Stop, TermId, keyword};
 use machine::RoleId;
 use machine::lanes::{self, LANES, Lanes, Random, Vector};
 use machine::network::Wire;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,11 +32,13 @@ pub struct Budget {
     pub bytes: usize,
     /// States visited where there is no network.
     pub states: usize,
+    /// Ends play before its time; what was seen until then counts.
+    pub stop: Stop,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { rounds: 8, plies: 500, gates: 150_000_000, bytes: 64 << 20, states: 1_000 }
+        Budget { rounds: 8, plies: 500, gates: 150_000_000, bytes: 64 << 20, states: 1_000, stop: Stop::never() }
     }
 }
 
@@ -152,7 +154,7 @@ pub fn play(universe: &Universe, circuit: &Circuit, budget: &Budget, seed: u64) 
     let mut gates_left = budget.gates;
     for round in 0..budget.rounds {
         let more = player.round(&mut gates_left, n_gates, round == 0);
-        if !more || gates_left < n_gates * u64::from(player.longest) {
+        if !more || gates_left < n_gates * u64::from(player.longest) || budget.stop.is_raised() {
             break;
         }
     }
@@ -198,7 +200,7 @@ impl<'a> Player<'a> {
         let mut live = Vector::ONES;
         let mut moves_in_match = vec![(0u64, 0u64); LANES];
         for ply in 0..=self.budget.plies {
-            if *gates_left < n_gates && ply > 0 {
+            if (*gates_left < n_gates || self.budget.stop.is_raised()) && ply > 0 {
                 self.samples.cut_short = true;
                 return false;
             }
@@ -320,6 +322,9 @@ impl<'a> Player<'a> {
         };
         let next = next(&mut self.lanes, circuit);
         for role in 0..network.moves_of.len() {
+            if self.budget.stop.is_raised() {
+                break;
+            }
             let range = network.moves_of[role].clone();
             self.lanes.choose(&mut self.random, RoleId(role as u32));
             let other = self::next(&mut self.lanes, circuit);
@@ -392,57 +397,78 @@ pub fn play_slowly(
     };
     let mut samples = Samples { results: vec![Mean::default(); roles.len()], ..Samples::default() };
     let initial: Vec<TermId> = database.facts(INIT).map_err(fails)?.iter().map(|row| row[0]).collect();
-    // Step 1. Play, and remember each moment.
+    // Step 1. Play, and remember each moment. A match may leave none, if a role has no move at the beginning; so matches are
+    // counted, too. What a moment has takes a few words here, and later a vector for each kind of fluent and move.
     let mut moments: Vec<Moment> = Vec::new();
-    while moments.len() < budget.states {
-        let mut state = initial.clone();
-        let (mut sum, mut n) = (0, 0);
-        let mut ply = 0;
-        loop {
-            database.set_state(&state);
-            let terminal = database.holds_any(TERMINAL).map_err(fails)?;
-            let mut moment =
-                Moment { state: state.clone(), terminal, legal: vec![], made: vec![], next: vec![], goals: vec![] };
-            if terminal {
-                let rows = database.facts(GOAL).map_err(fails)?;
-                let value = |term| database.terms.display(&program.symbols, term).to_string().parse().ok();
-                moment.goals = rows.iter().filter_map(|row| Some((row[0], value(row[1])?))).collect();
-                samples.n_matches += 1;
-                samples.length.add(f64::from(ply));
-                let (shortest, longest) = samples.lengths.unwrap_or((ply, ply));
-                samples.lengths = Some((shortest.min(ply), longest.max(ply)));
-                if n > 0 {
-                    samples.branching.add(f64::from(sum) / f64::from(n));
+    let mut n_terms = 0;
+    let max_terms = budget.bytes / (2 * size_of::<Vector>());
+    let mut play = || -> Result<(), String> {
+        for _ in 0..budget.states {
+            if moments.len() >= budget.states || n_terms > max_terms || budget.stop.is_raised() {
+                break;
+            }
+            let mut state = initial.clone();
+            let (mut sum, mut n) = (0, 0);
+            let mut ply = 0;
+            loop {
+                database.set_state(&state);
+                let terminal = database.holds_any(TERMINAL).map_err(fails)?;
+                n_terms += state.len();
+                let mut moment =
+                    Moment { state: state.clone(), terminal, legal: vec![], made: vec![], next: vec![], goals: vec![] };
+                if terminal {
+                    let rows = database.facts(GOAL).map_err(fails)?;
+                    let value = |term| database.terms.display(&program.symbols, term).to_string().parse().ok();
+                    moment.goals = rows.iter().filter_map(|row| Some((row[0], value(row[1])?))).collect();
+                    samples.n_matches += 1;
+                    samples.length.add(f64::from(ply));
+                    let (shortest, longest) = samples.lengths.unwrap_or((ply, ply));
+                    samples.lengths = Some((shortest.min(ply), longest.max(ply)));
+                    if n > 0 {
+                        samples.branching.add(f64::from(sum) / f64::from(n));
+                    }
+                    for (mean, role) in samples.results.iter_mut().zip(&roles) {
+                        moment.goals.iter().filter(|goal| goal.0 == *role).for_each(|goal| mean.add(goal.1 as f64));
+                    }
+                    let result = |role: &TermId| moment.goals.iter().find(|goal| goal.0 == *role).map(|goal| goal.1);
+                    *samples.outcomes.entry(roles.iter().map(result).collect()).or_default() += 1;
+                    moments.push(moment);
+                    break;
                 }
-                for (mean, role) in samples.results.iter_mut().zip(&roles) {
-                    moment.goals.iter().filter(|goal| goal.0 == *role).for_each(|goal| mean.add(goal.1 as f64));
+                moment.legal = database.facts(LEGAL).map_err(fails)?.iter().map(|row| (row[0], row[1])).collect();
+                let mut by_role: FxHashMap<TermId, Vec<(TermId, TermId)>> = FxHashMap::default();
+                moment.legal.iter().for_each(|&chosen| by_role.entry(chosen.0).or_default().push(chosen));
+                for role in &roles {
+                    let own = by_role.remove(role).unwrap_or_default();
+                    samples.max_moves = samples.max_moves.max(own.len() as u32);
+                    if own.len() > 1 {
+                        (sum, n) = (sum + own.len() as u32, n + 1);
+                    }
+                    if !own.is_empty() {
+                        moment.made.push(own[pick(own.len())]);
+                    }
                 }
-                let result = |role: &TermId| moment.goals.iter().find(|goal| goal.0 == *role).map(|goal| goal.1);
-                *samples.outcomes.entry(roles.iter().map(result).collect()).or_default() += 1;
+                n_terms += moment.legal.len();
+                let is_enough = moments.len() >= budget.states || n_terms > max_terms || budget.stop.is_raised();
+                if moment.made.len() < roles.len() || ply >= budget.plies || is_enough {
+                    samples.n_given_up += 1;
+                    break;
+                }
+                database.set_moves(&moment.made);
+                moment.next = database.facts(NEXT).map_err(fails)?.iter().map(|row| row[0]).collect();
+                state.clone_from(&moment.next);
                 moments.push(moment);
-                break;
+                ply += 1;
             }
-            moment.legal = database.facts(LEGAL).map_err(fails)?.iter().map(|row| (row[0], row[1])).collect();
-            for &role in &roles {
-                let own: Vec<_> = moment.legal.iter().filter(|(of, _)| *of == role).copied().collect();
-                samples.max_moves = samples.max_moves.max(own.len() as u32);
-                if own.len() > 1 {
-                    (sum, n) = (sum + own.len() as u32, n + 1);
-                }
-                if !own.is_empty() {
-                    moment.made.push(own[pick(own.len())]);
-                }
-            }
-            if moment.made.len() < roles.len() || ply >= budget.plies || moments.len() >= budget.states {
-                samples.n_given_up += 1;
-                break;
-            }
-            database.set_moves(&moment.made);
-            moment.next = database.facts(NEXT).map_err(fails)?.iter().map(|row| row[0]).collect();
-            state.clone_from(&moment.next);
-            moments.push(moment);
-            ply += 1;
         }
+        Ok(())
+    };
+    // What was seen before the rules became too hard counts.
+    if let Err(reason) = play() {
+        if moments.is_empty() {
+            return Err(reason);
+        }
+        samples.cut_short = true;
     }
     samples.n_states = moments.len() as u64;
     // Step 2. List what was met.
@@ -459,7 +485,8 @@ pub fn play_slowly(
         too_large: Vec::new(),
     };
     universe.list_statics(&mut database);
-    let role = |term: TermId| universe.roles.iter().position(|&other| other == term).unwrap_or(0) as u32;
+    let numbers: FxHashMap<TermId, u32> = universe.roles.iter().copied().zip(0..).collect();
+    let role = |term: TermId| numbers.get(&term).copied().unwrap_or(0);
     let mut fluents: Vec<TermId> =
         moments.iter().flat_map(|moment| moment.state.iter().chain(&moment.next)).copied().collect();
     fluents.sort_unstable();
@@ -474,6 +501,7 @@ pub fn play_slowly(
     goals.dedup();
     let fluent_index: FxHashMap<TermId, usize> = fluents.iter().copied().zip(0..).collect();
     let move_index: FxHashMap<(u32, TermId), usize> = moves.iter().copied().zip(0..).collect();
+    let goal_index: FxHashMap<(u32, i64), usize> = goals.iter().copied().zip(0..).collect();
     // Step 3. Pack the moments.
     samples.held = vec![0; fluents.len()];
     samples.made = vec![0; moves.len()];
@@ -501,14 +529,14 @@ pub fn play_slowly(
                 batch.made[move_index[&(role(of), chosen)]].set(lane, true);
             }
             for &(of, value) in &moment.goals {
-                let goal = goals.iter().position(|&goal| goal == (role(of), value)).expect("it was listed");
-                batch.goals[goal].set(lane, true);
+                batch.goals[goal_index[&(role(of), value)]].set(lane, true);
             }
         }
         samples.batches.push(batch);
     }
     samples.caused = vec![vec![0; fluents.len()]; universe.roles.len()];
     samples.ended = samples.caused.clone();
+    let initial: FxHashSet<TermId> = initial.into_iter().collect();
     universe.initial = fluents.iter().map(|fluent| initial.contains(fluent)).collect();
     (universe.fluents, universe.moves, universe.goals) = (fluents, moves, goals);
     Ok((universe, samples))

@@ -73,7 +73,7 @@ pub fn scramble(program: &Program, roles: RoleOrder, rng: &mut impl Rng) -> Scra
         }));
         text.push('\n');
     }
-    let (tree, _) = gdl::parse(&Source::new("scrambled", &text));
+    let (tree, _) = gdl::parse(&Source::of_any_length("scrambled", &text));
     let (program, _) = gdl::resolve(&tree);
     assert_eq!(program.rules.len(), rules.len(), "what is written for a rule reads as a rule");
     Scrambled { text: gdl::print(&tree, Form::Kif), program, names }

@@ -9,7 +9,7 @@ use gdl::datalog::{Limits, Terms};
 use gdl::ground::{self, GroundProgram};
 use gdl::program::Program;
 use gdl::symbol::{Symbols, keyword};
-use gdl::{Database, Relation, TermId};
+use gdl::{Database, Relation, Stop, TermId};
 use machine::network::{self, Network, Wire};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -70,7 +70,7 @@ pub fn survey(program: &Arc<Program>, budget: &ground::Budget) -> Result<(Univer
     let ground = ground::ground(program, budget).map_err(|failure| failure.to_string())?;
     let roles = ground.roles.clone();
     let kept = (ground.literals.len() <= MAX_KEPT_LITERALS).then(|| Arc::new(ground.clone()));
-    let network = Arc::new(network::build(ground, &gdl::Stop::never()).map_err(|failure| failure.to_string())?);
+    let network = Arc::new(network::build(ground, &budget.stop).map_err(|failure| failure.to_string())?);
     let mut universe = Universe {
         program: program.clone(),
         symbols: network.symbols.clone(),
@@ -107,14 +107,14 @@ pub fn survey(program: &Arc<Program>, budget: &ground::Budget) -> Result<(Univer
         circuit.fluents.push(now);
         circuit.next.push(next);
     }
-    if let Ok(mut database) = Database::new(program.clone(), static_limits()) {
+    if let Ok(mut database) = Database::new(program.clone(), static_limits(&budget.stop)) {
         universe.list_statics(&mut database);
     }
     Ok((universe, circuit))
 }
 
-fn static_limits() -> Limits {
-    Limits { facts: 2_000_000, work: 20_000_000, static_table: 200_000, ..Limits::default() }
+fn static_limits(stop: &Stop) -> Limits {
+    Limits { facts: 2_000_000, work: 20_000_000, static_table: 200_000, stop: stop.clone(), ..Limits::default() }
 }
 
 impl Universe {
@@ -171,21 +171,21 @@ pub fn static_relations(program: &Program) -> Vec<Relation> {
 
 /// The relations that depend on the state (`false`), or on the moves, too (`true`).
 pub fn dynamic_relations(program: &Program) -> FxHashMap<Relation, bool> {
+    // What each relation's rules read, the other way round.
+    let mut readers: FxHashMap<Relation, Vec<Relation>> = FxHashMap::default();
+    for rule in &program.rules {
+        rule.for_each_body_atom(|atom, _| readers.entry(atom.relation()).or_default().push(rule.head.relation()));
+    }
     let mut dynamic = FxHashMap::default();
-    dynamic.insert(Relation { name: keyword::TRUE, arity: 1 }, false);
-    dynamic.insert(Relation { name: keyword::DOES, arity: 2 }, true);
-    loop {
-        let mut changed = false;
-        for rule in &program.rules {
-            let mut level = None;
-            rule.for_each_body_atom(|atom, _| level = level.max(dynamic.get(&atom.relation()).copied()));
-            if level > dynamic.get(&rule.head.relation()).copied() {
-                dynamic.insert(rule.head.relation(), level.expect("it is greater than something"));
-                changed = true;
+    // What depends on the moves first, so that each relation is met once.
+    for (name, arity, on_moves) in [(keyword::DOES, 2, true), (keyword::TRUE, 1, false)] {
+        let mut waiting = vec![Relation { name, arity }];
+        while let Some(relation) = waiting.pop() {
+            if let std::collections::hash_map::Entry::Vacant(place) = dynamic.entry(relation) {
+                place.insert(on_moves);
+                waiting.extend(readers.get(&relation).into_iter().flatten());
             }
         }
-        if !changed {
-            return dynamic;
-        }
     }
+    dynamic
 }

@@ -19,7 +19,7 @@ fn sizes(rules: &str, options: Options) -> (usize, usize) {
 
 fn fingerprint(rules: &str, options: Options) -> Fingerprint {
     let graph = RuleGraph::new(&read(rules), &options);
-    graph.fingerprint(&graph.label(BUDGET).expect("easy").order)
+    graph.fingerprint(&graph.label(BUDGET, &gdl::Stop::never()).expect("easy").order)
 }
 
 const DEFAULT: Options = Options { compatible: false, without_init: false };

@@ -6,28 +6,36 @@
 
 use std::collections::BTreeMap;
 
+use gdl::Stop;
+
 use super::refine::{Neighbours, Partition};
-use super::{Graph, Labelling, TooHard, inverse, nauty};
+use super::{Graph, Labelling, MAX_MOVES, Moves, TooHard, inverse, nauty};
 
 /// A component of what refinement leaves open.
 struct Component {
     /// Its nodes in canonical order.
     order: Vec<u32>,
     /// Generators of its automorphisms, by place in that order.
-    generators: Vec<Vec<u32>>,
+    generators: Vec<Moves>,
     group_size: (f64, i32),
     /// The cells of its nodes and its edges, in canonical order: equal for equal components.
     form: (Vec<u32>, Vec<(u32, u32)>),
 }
 
-pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
+pub(super) fn label(graph: &Graph, budget: u64, stop: &Stop) -> Result<Labelling, TooHard> {
     let n = graph.colors.len() as u32;
-    let partition = Partition::new(graph, &Neighbours::new(graph));
+    let partition = Partition::new(graph, &Neighbours::new(graph), stop);
+    if stop.is_raised() {
+        return Err(TooHard::Stopped);
+    }
     // Step 1. Label each component; equal ones form a class.
     let mut classes: BTreeMap<_, Vec<Component>> = BTreeMap::new();
-    let mut n_nodes_left = budget;
+    let mut left = nauty::Left { nodes: budget, moves: MAX_MOVES, stop: stop.clone() };
     for (part, nodes) in components(graph, &partition) {
-        let component = Component::new(&part, &nodes, &mut n_nodes_left).ok_or(TooHard { budget })?;
+        let component = Component::new(&part, &nodes, &mut left).map_err(|why| match why {
+            TooHard::Nodes(_) => TooHard::Nodes(budget),
+            other => other,
+        })?;
         classes.entry(component.form.clone()).or_default().push(component);
     }
     // Step 2. The order: cell by cell, and within a cell class by class and component by component.
@@ -36,17 +44,12 @@ pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
     order.sort_by_key(|&node| partition.cell(node));
     // Step 3. The automorphisms: those of one component of each class, and all exchanges of equal components, which a
     // swap and a rotation generate.
-    let identity: Vec<u32> = (0..n).collect();
     let (mut generators, mut orbits, mut group_size) = (Vec::new(), Sets::new(graph.colors.len()), (1.0, 0));
     for class in classes.values() {
-        let mut add = |moves: &mut dyn Iterator<Item = (u32, u32)>| {
-            let mut generator = identity.clone();
-            moves.for_each(|(node, image)| generator[node as usize] = image);
-            generators.push(generator);
-        };
+        let mut add = |moves: &mut dyn Iterator<Item = (u32, u32)>| generators.push(moves.collect::<Moves>());
         let [first, others @ ..] = &class[..] else { unreachable!("a class has a component") };
         for generator in &first.generators {
-            add(&mut first.order.iter().zip(generator).map(|(&node, &at)| (node, first.order[at as usize])));
+            add(&mut generator.iter().map(|&(from, to)| (first.order[from as usize], first.order[to as usize])));
         }
         let onto = |from: &Component, to: &Component| {
             from.order.iter().copied().zip(to.order.iter().copied()).collect::<Vec<_>>()
@@ -67,7 +70,7 @@ pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
         }
     }
     for generator in &generators {
-        generator.iter().zip(0..).for_each(|(&image, node)| orbits.join(node, image));
+        generator.iter().for_each(|&(node, image)| orbits.join(node, image));
     }
     let orbits = (0..n).map(|node| orbits.least(node)).collect();
     Ok(Labelling { order, generators, orbits, group_size })
@@ -75,16 +78,16 @@ pub(super) fn label(graph: &Graph, budget: u64) -> Result<Labelling, TooHard> {
 
 impl Component {
     /// Orders the nodes of a component, which the graph numbers in this order.
-    fn new(graph: &Graph, nodes: &[u32], n_nodes_left: &mut u64) -> Option<Component> {
-        let labelling = nauty::label(graph, n_nodes_left)?;
+    fn new(graph: &Graph, nodes: &[u32], left: &mut nauty::Left) -> Result<Component, TooHard> {
+        let labelling = nauty::label(graph, left)?;
         let place = inverse(&labelling.order);
-        let by_place = |generator: &Vec<u32>| {
-            labelling.order.iter().map(|&node| place[generator[node as usize] as usize]).collect()
+        let by_place = |generator: &Moves| {
+            generator.iter().map(|&(from, to)| (place[from as usize], place[to as usize])).collect()
         };
         let mut edges: Vec<(u32, u32)> =
             graph.edges.iter().map(|&(from, to)| (place[from as usize], place[to as usize])).collect();
         edges.sort_unstable();
-        Some(Component {
+        Ok(Component {
             order: labelling.order.iter().map(|&node| nodes[node as usize]).collect(),
             generators: labelling.generators.iter().map(by_place).collect(),
             group_size: labelling.group_size,

@@ -12,6 +12,7 @@ mod refine;
 
 use std::fmt;
 
+use gdl::Stop;
 use refine::{Neighbours, Partition};
 
 /// A directed graph whose nodes have colours.
@@ -28,24 +29,39 @@ pub struct Graph {
 pub struct Labelling {
     /// The nodes in canonical order; nodes of a lower colour come first.
     pub order: Vec<u32>,
-    /// Permutations of the nodes that generate all automorphisms: `generator[node]` is the image of a node.
-    pub generators: Vec<Vec<u32>>,
+    /// Permutations of the nodes that generate all automorphisms: the nodes that each moves, with their images.
+    pub generators: Vec<Moves>,
     /// For each node, the least node that an automorphism takes it to.
     pub orbits: Vec<u32>,
     /// How many automorphisms there are: the first number times ten to the power of the second.
     pub group_size: (f64, i32),
 }
 
-/// The search ran over its budget.
+/// The nodes that a permutation moves, with their images. Most generators of large graphs move few.
+pub type Moves = Vec<(u32, u32)>;
+
+/// The most nodes that all generators of a graph move together: what is kept takes memory.
+const MAX_MOVES: usize = 16 << 20;
+
+/// Why a graph was not labelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooHard {
-    /// The budget, in nodes of the search tree.
-    pub budget: u64,
+#[non_exhaustive]
+pub enum TooHard {
+    /// The search tree has more nodes than this.
+    Nodes(u64),
+    /// The automorphisms move more nodes than this, all generators together.
+    Moves(usize),
+    /// It was stopped.
+    Stopped,
 }
 
 impl fmt::Display for TooHard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the graph's automorphisms need more than {} search nodes", self.budget)
+        match self {
+            TooHard::Nodes(budget) => write!(f, "the graph's automorphisms need more than {budget} search nodes"),
+            TooHard::Moves(limit) => write!(f, "the graph's automorphisms take more than {limit} images to be written"),
+            TooHard::Stopped => write!(f, "the search for the graph's automorphisms was stopped"),
+        }
     }
 }
 
@@ -64,16 +80,17 @@ impl Graph {
     }
 
     /// The canonical order and the automorphisms. The search looks at no more than `budget` nodes of its tree.
-    pub fn label(&self, budget: u64) -> Result<Labelling, TooHard> {
-        components::label(self, budget)
+    pub fn label(&self, budget: u64, stop: &Stop) -> Result<Labelling, TooHard> {
+        components::label(self, budget, stop)
     }
 
     /// An order that isomorphic graphs usually share, for when [`Graph::label`] is too hard: by refinement, and by the
-    /// numbers of the nodes where several look alike. If nodes that look alike really are alike, it is canonical.
-    pub fn rough_order(&self) -> Vec<u32> {
+    /// numbers of the nodes where several look alike. If nodes that look alike really are alike, it is canonical; stopped, it is
+    /// some order by colours.
+    pub fn rough_order(&self, stop: &Stop) -> Vec<u32> {
         let neighbours = Neighbours::new(self);
-        let mut partition = Partition::new(self, &neighbours);
-        partition.force(&neighbours);
+        let mut partition = Partition::new(self, &neighbours, stop);
+        partition.force(&neighbours, stop);
         partition.elements
     }
 
@@ -138,12 +155,22 @@ mod tests {
         Graph { colors: vec![0; n as usize], edges }
     }
 
+    /// The images of all nodes.
+    fn images(n: usize, generators: &[Moves]) -> Vec<Vec<u32>> {
+        let all = |moves: &Moves| {
+            let mut images: Vec<u32> = (0..n as u32).collect();
+            moves.iter().for_each(|&(from, to)| images[from as usize] = to);
+            images
+        };
+        generators.iter().map(all).collect()
+    }
+
     #[test]
     fn a_directed_cycle_has_its_rotations() {
-        let labelling = cycle(5, 1).label(1000).expect("easy");
+        let labelling = cycle(5, 1).label(1000, &Stop::never()).expect("easy");
         assert_eq!(labelling.group_size, (5.0, 0));
         assert_eq!(labelling.orbits, [0; 5]);
-        for generator in &labelling.generators {
+        for generator in images(5, &labelling.generators) {
             assert!(cycle(5, 1).edges.iter().all(|&(from, to)| {
                 let image = (generator[from as usize], generator[to as usize]);
                 cycle(5, 1).edges.contains(&image)
@@ -153,7 +180,7 @@ mod tests {
 
     #[test]
     fn fingerprints_ignore_the_numbering_alone() {
-        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000).expect("easy").order);
+        let fingerprint = |graph: &Graph| graph.fingerprint(&graph.label(1000, &Stop::never()).expect("easy").order);
         let one = fingerprint(&cycle(7, 1));
         assert_eq!(one, fingerprint(&cycle(7, 3)));
         let mut colored = cycle(7, 1);
@@ -173,8 +200,8 @@ mod tests {
             graph.edge(edge, from);
             graph.edge(edge, to);
         }
-        assert_eq!(graph.label(10), Err(TooHard { budget: 10 }));
-        let labelling = graph.label(100_000).expect("enough");
+        assert_eq!(graph.label(10, &Stop::never()), Err(TooHard::Nodes(10)));
+        let labelling = graph.label(100_000, &Stop::never()).expect("enough");
         let (mantissa, exponent) = labelling.group_size;
         let factorial: f64 = (1..=20).map(f64::from).product();
         assert!((mantissa * 10f64.powi(exponent) / factorial - 1.0).abs() < 1e-9);
@@ -187,11 +214,11 @@ mod tests {
         let mut edges: Vec<(u32, u32)> = (0..4).flat_map(triangle).collect();
         edges.extend([(11, 12), (12, 13)]);
         let graph = Graph { colors: [vec![0; 9], vec![1; 3], vec![0; 2]].concat(), edges };
-        let labelling = graph.label(1000).expect("easy");
+        let labelling = graph.label(1000, &Stop::never()).expect("easy");
         assert_eq!(labelling.group_size, (27.0 * 6.0, 0));
         assert_eq!(labelling.orbits, [0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 10, 11, 12, 13]);
-        assert_eq!(group(&labelling.generators).len(), 27 * 6);
-        for generator in &labelling.generators {
+        assert_eq!(group(&images(14, &labelling.generators)).len(), 27 * 6);
+        for generator in images(14, &labelling.generators) {
             let image = |&(from, to): &(u32, u32)| (generator[from as usize], generator[to as usize]);
             assert!(graph.edges.iter().all(|edge| graph.edges.contains(&image(edge))));
         }
@@ -248,8 +275,8 @@ mod tests {
         #[test]
         fn labels_agree_with_trying_all_orders(graph in graphs(), twin in graphs()) {
             let form = |graph: &Graph| {
-                let order = graph.label(10_000).expect("small").order;
-                let rough = graph.rough_order();
+                let order = graph.label(10_000, &Stop::never()).expect("small").order;
+                let rough = graph.rough_order(&Stop::never());
                 prop_assert_eq!(renumbered(graph, &inverse(&order)).colors.is_sorted(), true);
                 prop_assert_eq!(renumbered(graph, &inverse(&rough)).colors.is_sorted(), true);
                 Ok(renumbered(graph, &inverse(&order)))
@@ -257,11 +284,12 @@ mod tests {
             let all = orders(graph.colors.len() as u32);
             let identity: Vec<u32> = (0..graph.colors.len() as u32).collect();
             let sorted = renumbered(&graph, &identity);
-            let labelling = graph.label(10_000).expect("small");
+            let labelling = graph.label(10_000, &Stop::never()).expect("small");
             let automorphisms: BTreeSet<&Vec<u32>> =
                 all.iter().filter(|number| renumbered(&graph, number) == sorted).collect();
             prop_assert_eq!(labelling.group_size, (automorphisms.len() as f64, 0));
-            prop_assert!(labelling.generators.iter().all(|generator| automorphisms.contains(generator)));
+            let found = images(graph.colors.len(), &labelling.generators);
+            prop_assert!(found.iter().all(|generator| automorphisms.contains(generator)));
             for node in 0..graph.colors.len() {
                 let least = automorphisms.iter().map(|image| image[node]).min();
                 prop_assert_eq!(Some(labelling.orbits[node]), least);
@@ -277,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_empty_graph_is_fine() {
-        let labelling = Graph::default().label(1).expect("nothing to do");
+        let labelling = Graph::default().label(1, &Stop::never()).expect("nothing to do");
         assert!(labelling.order.is_empty() && labelling.generators.is_empty());
     }
 }

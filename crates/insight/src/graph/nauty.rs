@@ -9,15 +9,37 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
+use gdl::Stop;
 use nauty_Traces_sys as sys;
 
-use super::{Graph, Labelling};
+use super::{Graph, Labelling, MAX_MOVES, Moves, TooHard};
+
+/// What searches may still do.
+#[derive(Clone, Default)]
+pub(super) struct Left {
+    /// Nodes of search trees.
+    pub(super) nodes: u64,
+    /// Nodes of graphs that generators may move.
+    pub(super) moves: usize,
+    pub(super) stop: Stop,
+}
 
 /// What the callbacks of the search that runs on this thread have seen.
 #[derive(Default)]
 struct Watch {
-    generators: Vec<Vec<u32>>,
-    nodes_left: u64,
+    generators: Vec<Moves>,
+    n: usize,
+    left: Left,
+    /// Why the search was ended.
+    ended: Option<TooHard>,
+}
+
+impl Watch {
+    fn end(&mut self, why: TooHard) {
+        self.ended.get_or_insert(why);
+        // SAFETY: the lock is held, so that no other search reads it.
+        unsafe { sys::nauty_kill_request = 1 };
+    }
 }
 
 thread_local! {
@@ -27,8 +49,8 @@ thread_local! {
 /// One search at a time: the request to stop concerns the whole process.
 static SEARCHING: Mutex<()> = Mutex::new(());
 
-/// Labels a graph that is not empty; `None` if that takes too many nodes of the search tree.
-pub(super) fn label(graph: &Graph, n_nodes_left: &mut u64) -> Option<Labelling> {
+/// Labels a graph that is not empty.
+pub(super) fn label(graph: &Graph, left: &mut Left) -> Result<Labelling, TooHard> {
     let n = graph.colors.len();
     // Step 1. Lists of neighbours; node `v` begins at `v`, has its middle at `n + v` and ends at `2n + v`.
     let mut sparse = sys::SparseGraph::new(3 * n, 2 * (2 * n + graph.edges.len()));
@@ -61,7 +83,7 @@ pub(super) fn label(graph: &Graph, n_nodes_left: &mut u64) -> Option<Labelling> 
     let (mut orbits, mut stats) = (vec![0; 3 * n], sys::statsblk::default());
     let mut canonical = sys::SparseGraph::new(3 * n, sparse.e.len());
     let searching = SEARCHING.lock().unwrap_or_else(PoisonError::into_inner);
-    WATCH.set(Watch { generators: Vec::new(), nodes_left: *n_nodes_left });
+    WATCH.set(Watch { n, left: left.clone(), ..Watch::default() });
     // SAFETY: the arrays have the lengths that nauty expects (a place for each of 3n nodes and each end of an edge), and
     // live until it returns. It grows `canonical` only if that is too small, and it isn't. No other search runs.
     unsafe {
@@ -79,21 +101,32 @@ pub(super) fn label(graph: &Graph, n_nodes_left: &mut u64) -> Option<Labelling> 
     }
     drop(searching);
     let watch = WATCH.take();
-    *n_nodes_left = watch.nodes_left;
-    if stats.errstatus != 0 {
-        return None;
+    *left = watch.left;
+    // A search may come to its end before it sees the request; but it needs all generators.
+    match watch.ended {
+        Some(why) if stats.errstatus != 0 || matches!(why, TooHard::Moves(_)) => return Err(why),
+        None if stats.errstatus != 0 => return Err(TooHard::Nodes(0)),
+        _ => {}
     }
     let order = lab[..n].iter().map(|&node| node as u32).collect();
-    let mut generators = watch.generators;
-    generators.iter_mut().for_each(|generator| generator.truncate(n));
     let orbits = orbits[..n].iter().map(|&node| node as u32).collect();
-    Some(Labelling { order, generators, orbits, group_size: (stats.grpsize1, stats.grpsize2) })
+    Ok(Labelling { order, generators: watch.generators, orbits, group_size: (stats.grpsize1, stats.grpsize2) })
 }
 
 unsafe extern "C" fn on_automorphism(_: c_int, image: *mut c_int, _: *mut c_int, _: c_int, _: c_int, n: c_int) {
     // SAFETY: nauty passes the images of all nodes.
     let image = unsafe { std::slice::from_raw_parts(image, n as usize) };
-    WATCH.with_borrow_mut(|watch| watch.generators.push(image.iter().map(|&node| node as u32).collect()));
+    WATCH.with_borrow_mut(|watch| {
+        let all = (0..).zip(&image[..watch.n]).map(|(node, &to)| (node, to as u32));
+        let moves: Moves = all.filter(|(node, to)| node != to).collect();
+        match watch.left.moves.checked_sub(moves.len()) {
+            Some(left) => {
+                watch.left.moves = left;
+                watch.generators.push(moves);
+            }
+            None => watch.end(TooHard::Moves(MAX_MOVES)),
+        }
+    });
 }
 
 unsafe extern "C" fn on_node(
@@ -108,10 +141,11 @@ unsafe extern "C" fn on_node(
     _: c_int,
 ) {
     WATCH.with_borrow_mut(|watch| {
-        if watch.nodes_left == 0 {
-            // SAFETY: the lock is held, so that no other search reads it.
-            unsafe { sys::nauty_kill_request = 1 };
+        if watch.left.nodes == 0 {
+            watch.end(TooHard::Nodes(0));
+        } else if watch.left.stop.is_raised() {
+            watch.end(TooHard::Stopped);
         }
-        watch.nodes_left = watch.nodes_left.saturating_sub(1);
+        watch.left.nodes = watch.left.nodes.saturating_sub(1);
     });
 }

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use gdl::Stop;
+
 use super::Graph;
 
 /// The nodes in groups that look alike.
@@ -54,8 +56,8 @@ impl Neighbours {
 }
 
 impl Partition {
-    /// The coarsest partition by colours that refinement can't split.
-    pub(super) fn new(graph: &Graph, neighbours: &Neighbours) -> Partition {
+    /// The coarsest partition by colours that refinement can't split; stopped, it is coarser.
+    pub(super) fn new(graph: &Graph, neighbours: &Neighbours, stop: &Stop) -> Partition {
         let n = graph.colors.len();
         let mut elements: Vec<u32> = (0..n as u32).collect();
         elements.sort_by_key(|&node| graph.colors[node as usize]);
@@ -78,7 +80,7 @@ impl Partition {
             partition.cell[node] = cell;
             partition.len[cell as usize] += 1;
         }
-        partition.refine(neighbours, cells);
+        partition.refine(neighbours, cells, stop);
         partition
     }
 
@@ -92,13 +94,17 @@ impl Partition {
         self.len[self.cell(node) as usize] == 1
     }
 
-    /// Tells all nodes apart: wherever refinement stops, one node of the first cell goes to its end.
-    pub(super) fn force(&mut self, neighbours: &Neighbours) {
+    /// Tells all nodes apart: wherever refinement stops, one node of the first cell goes to its end. Stopped, it leaves the
+    /// others in the order that they have.
+    pub(super) fn force(&mut self, neighbours: &Neighbours, stop: &Stop) {
         for at in 0..self.elements.len() as u32 {
             while self.len[at as usize] > 1 {
+                if stop.is_raised() {
+                    return;
+                }
                 let last = at + self.len[at as usize] - 1;
                 self.split(at, last);
-                self.refine(neighbours, vec![last]);
+                self.refine(neighbours, vec![last], stop);
             }
         }
     }
@@ -121,11 +127,16 @@ impl Partition {
     }
 
     /// Splits cells by the neighbours that their nodes have in the waiting cells, and in those that split.
-    fn refine(&mut self, neighbours: &Neighbours, waiting: Vec<u32>) {
+    fn refine(&mut self, neighbours: &Neighbours, waiting: Vec<u32>, stop: &Stop) {
         waiting.iter().for_each(|&cell| self.is_waiting[cell as usize] = true);
         let mut waiting = VecDeque::from(waiting);
         let (mut touched, mut cells) = (Vec::new(), Vec::new());
+        let mut n_steps = 0u32;
         while let Some(splitter) = waiting.pop_front() {
+            n_steps += 1;
+            if n_steps.is_multiple_of(256) && stop.is_raised() {
+                return;
+            }
             self.is_waiting[splitter as usize] = false;
             let members = self.elements[splitter as usize..][..self.len[splitter as usize] as usize].to_vec();
             for direction in [0, 1] {

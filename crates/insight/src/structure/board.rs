@@ -10,7 +10,7 @@
 
 use gdl::program::{Formula, Term, VarId};
 use gdl::symbol::keyword;
-use gdl::{Relation, TermId};
+use gdl::{Relation, Stop, TermId};
 use machine::lanes::{LANES, Vector};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,6 +23,9 @@ use crate::universe::Universe;
 
 /// Families with more coordinates are no boards that anybody would want to see.
 const MAX_COORDINATES: usize = 4;
+
+/// Families with more arguments that vary are not looked at: a coordinate or a marker is one of few.
+const MAX_ARGUMENTS: usize = 64;
 
 /// A family read as part of a board.
 #[derive(Clone, Debug)]
@@ -87,7 +90,7 @@ pub struct Marker {
 }
 
 /// What a marker is called.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MarkerName {
     /// One or more arguments.
     Terms(Vec<TermId>),
@@ -124,7 +127,8 @@ impl Board {
     }
 }
 
-/// Finds the boards. Families in `used` are other things already.
+/// Finds the boards; stopped, perhaps none. Families in `used` are other things already.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn find(
     universe: &Universe,
     families: &[Family],
@@ -133,19 +137,30 @@ pub(super) fn find(
     turns: &Turns,
     samples: &Samples,
     used: &[bool],
+    stop: &Stop,
 ) -> Vec<Board> {
     // Step 1. The best reading of each family.
+    let mut own_exclusions: Vec<Vec<&Exclusion>> = vec![Vec::new(); families.len()];
+    for found in exclusions {
+        if let [family] = found.families[..] {
+            own_exclusions[family].push(found);
+        }
+    }
     let mut layers: Vec<Layer> = (0..families.len())
+        .take_while(|_| !stop.is_raised())
         .filter(|&index| !used[index])
-        .filter_map(|index| reading(universe, families, index, exclusions, orders))
+        .filter_map(|index| reading(universe, families, index, &own_exclusions[index], orders))
         .collect();
-    layers.sort_by_key(|layer| {
+    layers.sort_by_cached_key(|layer| {
         let n_cells = cells(&families[layer.family], &layer.coordinates).len();
         (!layer.always_one, layer.marker.is_empty(), std::cmp::Reverse(n_cells), layer.family)
     });
     // Step 2. Layers over the same cells make one board.
     let mut boards: Vec<Board> = Vec::new();
     for layer in layers {
+        if stop.is_raised() {
+            return Vec::new();
+        }
         let own = cells(&families[layer.family], &layer.coordinates);
         let board = boards.iter_mut().find(|board| {
             let known: FxHashSet<&Vec<TermId>> = board.cells.iter().collect();
@@ -159,9 +174,10 @@ pub(super) fn find(
             None => {
                 let axes = axes(universe, &families[layer.family], &layer.coordinates, orders);
                 let mut cells = own;
-                let place = |axis: &Axis, value: &TermId| axis.values.iter().position(|other| other == value);
+                let places: Vec<FxHashMap<TermId, usize>> =
+                    axes.iter().map(|axis| axis.values.iter().copied().zip(0..).collect()).collect();
                 cells.sort_by_cached_key(|cell| {
-                    axes.iter().zip(cell).map(|(axis, value)| place(axis, value)).collect::<Vec<_>>()
+                    places.iter().zip(cell).map(|(places, value)| places.get(value).copied()).collect::<Vec<_>>()
                 });
                 boards.push(Board { layers: vec![layer], axes, cells, neighbours: None, markers: vec![], blank: None });
             }
@@ -169,8 +185,11 @@ pub(super) fn find(
     }
     // Step 3. Neighbours, markers, pieces, owners.
     for board in &mut boards {
+        if stop.is_raised() {
+            return Vec::new();
+        }
         board.neighbours = neighbours(universe, board);
-        board.markers = markers(universe, families, turns, board, samples);
+        board.markers = markers(universe, families, turns, board, samples, stop);
         board.blank = blank(universe, board, samples);
     }
     // A set of things without any connection between them is no board, unless each always has one of several marks.
@@ -207,25 +226,27 @@ fn reading(
     universe: &Universe,
     families: &[Family],
     index: usize,
-    exclusions: &[Exclusion],
+    exclusions: &[&Exclusion],
     orders: &[Order],
 ) -> Option<Layer> {
     let family = &families[index];
     let varying: Vec<usize> = (0..family.arity()).filter(|&position| family.domains[position].len() > 1).collect();
-    let own = || exclusions.iter().filter(|found| found.families == [index]);
+    let own = || exclusions.iter();
     let keys: Vec<&Vec<usize>> = own().map(|found| &found.key).collect();
     // If one member holds at most, it is a thing in a place, or no board at all.
     let alone = keys.iter().any(|key| key.is_empty());
     // A value for each of some things is a function, not a set of pairs.
     let function = own().any(|found| found.exactly && !found.is_trivial() && !found.key.is_empty());
-    if varying.is_empty() {
+    if varying.is_empty() || varying.len() > MAX_ARGUMENTS {
         return None;
     }
-    let is_role = |position: &usize| family.domains[*position].iter().all(|value| universe.roles.contains(value));
-    let ordered = |position: &usize| best_order(universe, family, *position, orders).is_some();
+    let roles: FxHashSet<TermId> = universe.roles.iter().copied().collect();
+    let is_role = |position: &usize| family.domains[*position].iter().all(|value| roles.contains(value));
+    let best_orders: FxHashMap<usize, Option<usize>> =
+        varying.iter().map(|&position| (position, best_order(universe, family, position, orders))).collect();
+    let ordered = |position: &usize| best_orders[position].is_some();
     // One thing somewhere in a row may be a number as well; in a circle it is in a place.
-    let in_circle = varying.len() == 1
-        && best_order(universe, family, varying[0], orders).is_some_and(|order| orders[order].cyclic);
+    let in_circle = varying.len() == 1 && best_orders[&varying[0]].is_some_and(|order| orders[order].cyclic);
     // What may be the marker: one argument, all that a key determines, or nothing. Of equal readings the first is taken.
     let mut markers: Vec<Vec<usize>> = varying.iter().rev().map(|&position| vec![position]).collect();
     markers.extend(keys.iter().map(|key| varying.iter().copied().filter(|position| !key.contains(position)).collect()));
@@ -291,7 +312,7 @@ fn reading(
 
 /// Whether two arguments hold the same things, but never the same one at once: things on things, say, which are no board.
 pub(super) fn are_alike(family: &Family, one: usize, other: usize) -> bool {
-    let common = family.domains[one].iter().filter(|value| family.domains[other].contains(value)).count();
+    let common = family.domains[one].iter().filter(|value| family.domains[other].binary_search(value).is_ok()).count();
     let never_same = family.arguments.iter().all(|arguments| arguments[one] != arguments[other]);
     common * 2 > family.domains[one].len() && never_same
 }
@@ -304,7 +325,9 @@ pub(super) fn best_order(universe: &Universe, family: &Family, position: usize, 
         return None;
     }
     let fits = |order: &Order| {
-        (!order.cyclic || order.objects.len() > 2) && domain.iter().all(|value| order.objects.contains(value))
+        (!order.cyclic || order.objects.len() > 2)
+            && order.objects.len() >= domain.len()
+            && order.objects.iter().filter(|object| domain.binary_search(object).is_ok()).count() == domain.len()
     };
     let candidates: Vec<usize> = (0..orders.len()).filter(|&index| fits(&orders[index])).collect();
     let least = candidates.iter().map(|&index| orders[index].objects.len()).min()?;
@@ -363,7 +386,8 @@ fn axes(universe: &Universe, family: &Family, coordinates: &[usize], orders: &[O
         let order = best_order(universe, family, position, orders);
         let mut values = family.domains[position].clone();
         if let Some(order) = order {
-            values.sort_by_key(|&value| orders[order].index(value));
+            let places: FxHashMap<TermId, usize> = orders[order].objects.iter().copied().zip(0..).collect();
+            values.sort_by_key(|value| places.get(value).copied());
         }
         Axis { values, order, cyclic: order.is_some_and(|order| orders[order].cyclic) }
     };
@@ -436,7 +460,14 @@ fn graph(relation: Relation, ends: &[(u32, u32)], n_cells: usize) -> Option<Neig
     Some(Neighbours { relation, pairs, symmetric, max_degree, n_full })
 }
 
-fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Board, samples: &Samples) -> Vec<Marker> {
+fn markers(
+    universe: &Universe,
+    families: &[Family],
+    turns: &Turns,
+    board: &Board,
+    samples: &Samples,
+    stop: &Stop,
+) -> Vec<Marker> {
     let number: FxHashMap<&Vec<TermId>, u32> = board.cells.iter().zip(0..).collect();
     let mut by_name: std::collections::BTreeMap<(usize, MarkerName), Vec<(u32, u32)>> = Default::default();
     for (index, layer) in board.layers.iter().enumerate() {
@@ -466,7 +497,7 @@ fn markers(universe: &Universe, families: &[Family], turns: &Turns, board: &Boar
         Marker {
             layer,
             name,
-            owner: owner(universe, turns, samples, &members),
+            owner: if stop.is_raised() { None } else { owner(universe, turns, samples, &members) },
             fluents,
             is_piece,
             mean_count: held as f64 / samples.n_states.max(1) as f64,

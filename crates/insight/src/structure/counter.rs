@@ -4,7 +4,10 @@
 //! member holds at a time is a counter if each of its values is always followed by the same one. Where values come round
 //! again it is a *cycle* (whose turn it is, often); otherwise it counts steps.
 
+use gdl::Stop;
 use machine::lanes::Vector;
+use machine::network::Wire;
+use rustc_hash::FxHashMap;
 
 use crate::family::Family;
 use crate::sample::Samples;
@@ -31,10 +34,12 @@ pub(super) fn find(
     initial: &[bool],
     circuit: Option<&Circuit>,
     samples: &Samples,
+    stop: &Stop,
 ) -> Vec<Counter> {
     let variables =
         exclusions.iter().filter(|found| found.key.is_empty() && found.exactly && found.families.len() == 1);
     variables
+        .take_while(|_| !stop.is_raised())
         .filter_map(|found| counter(found.families[0], &families[found.families[0]], initial, circuit, samples))
         .collect()
 }
@@ -67,19 +72,23 @@ fn counter(
         }
     }
     // Where a value was not met, the network may say what follows it.
+    let leads_to: FxHashMap<Wire, u32> = circuit.map_or_else(FxHashMap::default, |circuit| {
+        members.iter().rev().map(|&member| (circuit.next[member as usize], member)).collect()
+    });
+    let place_of: FxHashMap<u32, usize> = members.iter().copied().zip(0..).collect();
     for (place, following) in next.iter_mut().enumerate().filter(|(_, following)| following.is_none()) {
         let holds = circuit.map(|circuit| circuit.fluents[members[place] as usize]);
-        let leads = |&&other: &&u32| circuit.map(|circuit| circuit.next[other as usize]) == holds;
-        *following = members.iter().find(leads).copied().filter(|_| holds.is_some());
+        *following = holds.and_then(|holds| leads_to.get(&holds).copied());
     }
     // Step 2. Walk from the initial value.
     let first = *members.iter().find(|&&member| initial[member as usize])?;
     let mut values = vec![first];
+    let mut is_value = vec![false; members.len()];
+    is_value[place_of[&first]] = true;
     let mut cyclic = false;
     loop {
         let at = *values.last().expect("it has a first value");
-        let place = members.iter().position(|&member| member == at).expect("it is a member");
-        match next[place] {
+        match next[place_of[&at]] {
             Some(following) if following == first && values.len() > 1 => {
                 cyclic = true;
                 break;
@@ -87,7 +96,7 @@ fn counter(
             // The last value may stay.
             Some(following) if following == at && values.len() > 2 => break,
             // A value that leads back into the middle makes no counter.
-            Some(following) if values.contains(&following) => return None,
+            Some(following) if std::mem::replace(&mut is_value[place_of[&following]], true) => return None,
             Some(following) => values.push(following),
             None => break,
         }

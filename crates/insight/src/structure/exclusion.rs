@@ -6,7 +6,7 @@
 //!
 //! Fluents of several families may exclude each other, too: `(white x y)` and `(black x y)` never hold of one square.
 
-use gdl::TermId;
+use gdl::{Stop, TermId};
 use machine::lanes::Vector;
 use rustc_hash::FxHashMap;
 
@@ -61,8 +61,8 @@ fn test_all(samples: &Samples, groups: &[Vec<u32>]) -> Option<bool> {
     Some(always)
 }
 
-/// All minimal keys of all families, as far as the samples go.
-pub(super) fn find(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
+/// All minimal keys of all families, as far as the samples go; stopped, of some of them.
+pub(super) fn find(families: &[Family], samples: &Samples, stop: &Stop) -> Vec<Exclusion> {
     let mut found = Vec::new();
     for (index, family) in families.iter().enumerate() {
         let arity = family.arity();
@@ -73,6 +73,9 @@ pub(super) fn find(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
         let mut sets: Vec<u32> = (0..(1 << arity) - 1).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
         for set in sets {
+            if stop.is_raised() {
+                return found;
+            }
             let within = |&key: &u32| set & key == key;
             if keys.iter().any(within) {
                 continue;
@@ -89,12 +92,12 @@ pub(super) fn find(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
             }
         }
     }
-    found.extend(across(families, samples));
+    found.extend(across(families, samples, stop));
     found
 }
 
 /// Families with the same arguments that exclude each other.
-fn across(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
+fn across(families: &[Family], samples: &Samples, stop: &Stop) -> Vec<Exclusion> {
     let mut found = Vec::new();
     let mut taken = vec![false; families.len()];
     let mut order: Vec<usize> = (0..families.len()).collect();
@@ -107,6 +110,9 @@ fn across(families: &[Family], samples: &Samples) -> Vec<Exclusion> {
         let mut members = vec![first];
         let mut groups = tuples(&families[first]);
         for &other in &order[place + 1..] {
+            if stop.is_raised() {
+                return found;
+            }
             if taken[other] || families[other].arity() != arity {
                 continue;
             }

@@ -9,7 +9,10 @@ pub mod exclusion;
 pub mod outcome;
 pub mod turn;
 
+use batsat::Lit;
+use gdl::Stop;
 use machine::network::Wire;
+use rustc_hash::FxHashSet;
 
 use crate::family::{self, Family};
 use crate::order::{self, Arithmetic, Order};
@@ -82,26 +85,28 @@ pub struct Structure {
 
 /// Finds the structure of a game.
 pub fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, budget: &prove::Budget) -> Structure {
+    let stop = &budget.stop;
     let seen = Evidence::Seen(samples.n_kept());
     // Step 1. Hypotheses.
     let families = family::families(universe, universe.fluents.iter().copied());
     let move_families = family::families(universe, universe.moves.iter().map(|&(_, chosen)| chosen));
-    let orders = order::find_orders(universe);
-    let arithmetic = order::find_arithmetic(universe, &orders);
-    let exclusions = exclusion::find(&families, samples);
-    let turns = turn::find(universe, circuit, samples);
-    let counters = counter::find(&families, &exclusions, &universe.initial, circuit, samples);
+    let orders = order::find_orders(universe, stop);
+    let arithmetic = order::find_arithmetic(universe, &orders, stop);
+    let exclusions = exclusion::find(&families, samples, stop);
+    let turns = turn::find(universe, circuit, samples, stop);
+    let counters = counter::find(&families, &exclusions, &universe.initial, circuit, samples, stop);
     let outcomes = outcome::find(universe.roles.len(), &samples.outcomes);
     let mut used = vec![false; families.len()];
     counters.iter().for_each(|counter| used[counter.family] = true);
-    let control: Vec<u32> = turns.control.iter().flatten().copied().collect();
+    let control: FxHashSet<u32> = turns.control.iter().flatten().copied().collect();
     for (index, family) in families.iter().enumerate() {
         used[index] |= family.members.iter().all(|member| control.contains(member));
     }
-    let boards = board::find(universe, &families, &exclusions, &orders, &turns, samples, &used);
+    let boards = board::find(universe, &families, &exclusions, &orders, &turns, samples, &used, stop);
     boards.iter().flat_map(|board| &board.layers).for_each(|layer| used[layer.family] = true);
-    let quantities = quantities(universe, &families, &exclusions, &orders, &used);
+    let quantities = quantities(universe, &families, &exclusions, &orders, &used, stop);
     let changing: Vec<usize> = (0..families.len())
+        .take_while(|_| !stop.is_raised())
         .filter(|&index| families[index].members.len() > 1 && always_changes(&families[index], samples))
         .collect();
     let mut structure = Structure {
@@ -145,6 +150,9 @@ pub fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, b
         Some((_, Err(too_large))) => structure.unproved = Some(too_large.to_string()),
         None => structure.unproved = Some("there is no network to prove anything on".to_owned()),
     }
+    if stop.is_raised() {
+        structure.unproved = Some("the analysis was stopped".to_owned());
+    }
     structure
 }
 
@@ -154,11 +162,13 @@ fn quantities(
     exclusions: &[Exclusion],
     orders: &[Order],
     used: &[bool],
+    stop: &Stop,
 ) -> Vec<Quantity> {
     let mut found: Vec<Quantity> = Vec::new();
-    for exclusion in exclusions {
+    let mut is_quantity = vec![false; families.len()];
+    for exclusion in exclusions.iter().take_while(|_| !stop.is_raised()) {
         let [family] = exclusion.families[..] else { continue };
-        if used[family] || exclusion.is_trivial() || found.iter().any(|quantity| quantity.family == family) {
+        if used[family] || exclusion.is_trivial() || is_quantity[family] {
             continue;
         }
         let varying = (0..families[family].arity()).filter(|&position| families[family].domains[position].len() > 1);
@@ -170,6 +180,7 @@ fn quantities(
         let is_role = families[family].domains[value].iter().all(|value| universe.roles.contains(value));
         let order = board::best_order(universe, &families[family], value, orders);
         if let Some(order) = order.filter(|&order| !is_role && !orders[order].cyclic) {
+            is_quantity[family] = true;
             found.push(Quantity { family, key: exclusion.key.clone(), value, order });
         }
     }
@@ -261,24 +272,34 @@ impl Proving<'_> {
     }
 
     fn turns(&mut self, structure: &mut Structure) {
-        let ranges = turn::ranges(self.universe);
         let legal = &self.circuit.network.legal;
-        let busy: Vec<Vec<Wire>> = ranges
-            .iter()
-            .zip(&structure.turns.idle)
-            .map(|(range, idle)| {
-                range.clone().filter(|&chosen| !idle.contains(&(chosen as u32))).map(|chosen| legal[chosen]).collect()
-            })
-            .collect();
+        let ranges = turn::ranges(self.universe).into_iter();
         let proved = match structure.turns.kind {
             Kind::Single => true,
-            Kind::TurnTaking => (0..busy.len()).all(|one| {
-                (one + 1..busy.len())
-                    .all(|other| self.prover.impossible(&[&busy[one], &busy[other]], true) == Some(true))
+            // No two roles have something to do at once: a move that is not idle, or several idle ones.
+            Kind::TurnTaking => {
+                let busy: Vec<Lit> = ranges
+                    .zip(&structure.turns.idle)
+                    .map(|(range, idle)| {
+                        let is_idle: FxHashSet<u32> = idle.iter().copied().collect();
+                        let (idle, others): (Vec<usize>, Vec<usize>) =
+                            range.partition(|&chosen| is_idle.contains(&(chosen as u32)));
+                        let wires = |moves: Vec<usize>| moves.iter().map(|&chosen| legal[chosen]).collect::<Vec<_>>();
+                        let choice = (idle.len() > 1).then(|| self.prover.several_of(&wires(idle)));
+                        self.prover.any_of(&wires(others), choice.as_slice())
+                    })
+                    .collect();
+                (0..busy.len()).all(|one| {
+                    (one + 1..busy.len())
+                        .all(|other| self.prover.excludes(&[busy[one], busy[other]], true) == Some(true))
+                })
+            }
+            // Which moves are idle was only seen; but a role that has a choice has something to do, whatever they are.
+            Kind::Simultaneous => ranges.into_iter().all(|range| {
+                let several = self.prover.several_of(&legal[range]);
+                self.prover.excludes(&[!several], true) == Some(true)
             }),
-            // Every role has a move that is not idle: always, if no idle move exists.
-            Kind::Simultaneous => structure.turns.idle.iter().all(Vec::is_empty),
-            Kind::Mixed => true,
+            Kind::Mixed => structure.turns.is_mixed,
         };
         if proved {
             structure.turns_evidence = Evidence::Proved;
@@ -335,7 +356,13 @@ impl Proving<'_> {
                 })
             })
         });
-        if teams {
+        // Whoever has a result at all: without one there is nothing to compare or to add up.
+        let mut has_result = |role: u32| {
+            let none = goals_of(role).map(|goal| goal.2.inverted());
+            impossible(&std::iter::once(terminal).chain(none).collect::<Vec<_>>())
+        };
+        let in_teams = structure.outcomes.teams.iter().filter(|team| team.len() > 1).flatten();
+        if teams && in_teams.copied().all(&mut has_result) {
             structure.outcomes_evidence.0 = Evidence::Proved;
         }
         let Some(sum) = structure.outcomes.sum else { return };
@@ -343,7 +370,8 @@ impl Proving<'_> {
         let values: Vec<Vec<(i64, Wire)>> = (0..network.moves_of.len() as u32)
             .map(|role| goals_of(role).map(|goal| (goal.1, goal.2)).collect())
             .collect();
-        if values.iter().map(Vec::len).product::<usize>() > 2_000 {
+        let n_combinations = values.iter().try_fold(1usize, |product, values| product.checked_mul(values.len()));
+        if n_combinations.is_none_or(|n| n > 2_000) || !(0..values.len() as u32).all(has_result) {
             return;
         }
         let mut combinations: Vec<(i64, Vec<Wire>)> = vec![(0, vec![terminal])];

@@ -1,5 +1,6 @@
 //! Whose turn it is: who has a choice when, and which moves mean that one has none.
 
+use gdl::Stop;
 use machine::lanes::Vector;
 use machine::network::Gate;
 
@@ -32,12 +33,15 @@ pub struct Turns {
     pub first: Vec<u32>,
     /// Moves that change nothing about the next state, by the network.
     pub without_effect: Vec<u32>,
+    /// Whether some sampled states leave no doubt that turns are mixed, whichever moves are idle: several roles have a
+    /// choice, and elsewhere a role has one move alone, which changes nothing.
+    pub is_mixed: bool,
 }
 
 /// The lanes in which a role has something to do: a choice, or one move that is not idle.
 pub(super) fn to_move(batch: &Batch, moves: std::ops::Range<usize>, idle: &[u32]) -> Vector {
     let several = several(batch, moves.clone());
-    let busy = moves.filter(|&chosen| !idle.contains(&(chosen as u32)));
+    let busy = moves.filter(|&chosen| idle.binary_search(&(chosen as u32)).is_err());
     let busy = busy.fold(Vector::ZERO, |busy, chosen| busy | batch.legal[chosen]);
     (busy | several) & batch.live & !batch.terminal
 }
@@ -62,8 +66,8 @@ pub(super) fn ranges(universe: &Universe) -> Vec<std::ops::Range<usize>> {
         .collect()
 }
 
-/// Finds out who moves when.
-pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples) -> Turns {
+/// Finds out who moves when, by as many samples as there is time for.
+pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Samples, stop: &Stop) -> Turns {
     let ranges = ranges(universe);
     let without_effect = circuit.map(without_effect).unwrap_or_default();
     // Step 1. Idle moves: what a role does when it has nothing else, if that has no effect or another role often
@@ -73,7 +77,16 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
         .iter()
         .map(|batch| ranges.iter().map(|range| several(batch, range.clone())).collect())
         .collect();
+    // The lanes in which any role has a choice, and in which at least two have.
+    let n_choosing: Vec<(Vector, Vector)> = choices
+        .iter()
+        .map(|choices| {
+            let count = |(any, two): (Vector, Vector), &choice: &Vector| (any | choice, two | any & choice);
+            choices.iter().fold((Vector::ZERO, Vector::ZERO), count)
+        })
+        .collect();
     let mut idle: Vec<Vec<u32>> = vec![Vec::new(); ranges.len()];
+    let mut is_forced_to_nothing = false;
     for (role, range) in ranges.iter().enumerate().filter(|_| ranges.len() > 1) {
         // How often the role has one legal move alone.
         let n_forced: u32 = samples
@@ -83,15 +96,18 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
             .map(|(batch, choices)| (batch.live & !batch.terminal & !choices[role]).count())
             .sum();
         for chosen in range.clone() {
-            let nothing = without_effect.contains(&(chosen as u32));
+            if stop.is_raised() {
+                break;
+            }
+            let nothing = without_effect.binary_search(&(chosen as u32)).is_ok();
             let (mut n_alone, mut n_elsewhere) = (0, 0);
-            for (batch, choices) in samples.batches.iter().zip(&choices) {
+            for ((batch, choices), &(any, two)) in samples.batches.iter().zip(&choices).zip(&n_choosing) {
                 let alone = batch.legal[chosen] & !choices[role] & batch.live & !batch.terminal;
-                let others = (0..choices.len()).filter(|&other| other != role);
-                let elsewhere = others.fold(Vector::ZERO, |any, other| any | choices[other]);
+                let elsewhere = two | any & !choices[role];
                 n_alone += alone.count();
                 n_elsewhere += (alone & elsewhere).count();
             }
+            is_forced_to_nothing |= nothing && n_alone > 0;
             // A move that is the only one now and then is forced; one that is so often is the way to wait.
             let often = u64::from(n_alone) * 100 >= samples.n_kept() * 15;
             if n_alone > 0 && n_alone * 10 >= n_forced * 3 && (nothing || often && n_elsewhere * 10 >= n_alone) {
@@ -103,7 +119,7 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
     let n_roles = ranges.len();
     let (mut ever_several, mut ever_fewer) = (false, false);
     let mut control: Vec<Vec<u32>> = vec![(0..universe.fluents.len() as u32).collect(); n_roles];
-    for batch in &samples.batches {
+    for batch in samples.batches.iter().take_while(|_| !stop.is_raised()) {
         let movers: Vec<Vector> = (0..n_roles).map(|role| to_move(batch, ranges[role].clone(), &idle[role])).collect();
         let on = batch.live & !batch.terminal;
         let (mut any, mut several, mut all) = (Vector::ZERO, Vector::ZERO, on);
@@ -138,7 +154,13 @@ pub(super) fn find(universe: &Universe, circuit: Option<&Circuit>, samples: &Sam
         let moves = |role: &usize| !(to_move(batch, ranges[*role].clone(), &idle[*role]) & same).is_zero();
         (0..n_roles).filter(moves).map(|role| role as u32).collect()
     });
-    Turns { kind, idle, control, first, without_effect }
+    let several_choose = samples
+        .batches
+        .iter()
+        .zip(&n_choosing)
+        .any(|(batch, (_, two))| !(*two & batch.live & !batch.terminal).is_zero());
+    let is_mixed = several_choose && is_forced_to_nothing;
+    Turns { kind, idle, control, first, without_effect, is_mixed }
 }
 
 /// The moves that no gate looks at.

@@ -10,7 +10,7 @@ use super::logic::{Known, Logic, Outputs};
 use super::path::Path;
 use super::refine::refine;
 use super::{Budget, StopReason};
-use crate::graph::Graph;
+use crate::graph::{Graph, Moves, TooHard};
 
 /// What nodes of the graph stand for. Goals have the colours after these, one for each value.
 #[derive(Clone, Copy)]
@@ -42,6 +42,9 @@ pub(super) fn generators(
     budget: &Budget,
 ) -> Result<Vec<Permutation>, StopReason> {
     let (graph, points) = draw(ground, logic, known, outputs);
+    if budget.stop.is_raised() {
+        return Err(StopReason::Stopped);
+    }
     let size = graph.colors.len() + graph.edges.len();
     if size > budget.graph {
         return Err(StopReason::Graph { size, limit: budget.graph });
@@ -51,14 +54,22 @@ pub(super) fn generators(
         point_of.extend(node.map(|node| (node, point as u32)));
     }
     let automorphisms = automorphisms(&graph, budget)?;
-    let restrict = |image: Vec<u32>| -> Permutation {
-        let to =
-            |(point, node): (usize, &Option<u32>)| node.map_or(point as u32, |node| point_of[&image[node as usize]]);
-        points.iter().enumerate().map(to).collect()
+    let restrict = |moves: Moves| -> Moves {
+        let point = |node: u32| point_of.get(&node).copied();
+        moves.into_iter().filter_map(|(from, to)| Some((point(from)?, point(to)?))).collect()
     };
-    let mut generators: Vec<Permutation> = automorphisms.into_iter().map(restrict).collect();
-    generators.retain(|points| points.iter().enumerate().any(|(point, &to)| point as u32 != to));
-    Ok(generators)
+    let mut generators: Vec<Moves> = automorphisms.into_iter().map(restrict).collect();
+    generators.retain(|moves| !moves.is_empty());
+    let images = generators.len() * points.len();
+    if images > budget.images {
+        return Err(StopReason::Images { count: images, limit: budget.images });
+    }
+    let complete = |moves: Moves| {
+        let mut image: Permutation = (0..points.len() as u32).collect();
+        moves.into_iter().for_each(|(from, to)| image[from as usize] = to);
+        image
+    };
+    Ok(generators.into_iter().map(complete).collect())
 }
 
 /// Draws the graph; with it the node of each fluent, move and role, none for what never changes. Edges lead from a
@@ -172,10 +183,10 @@ fn draw_path(graph: &mut Graph, gate: u32, path: &Path, join: &mut impl FnMut(&m
 }
 
 /// Generators of the automorphisms.
-fn automorphisms(graph: &Graph, budget: &Budget) -> Result<Vec<Vec<u32>>, StopReason> {
+fn automorphisms(graph: &Graph, budget: &Budget) -> Result<Vec<Moves>, StopReason> {
     // Step 1. Nodes with a colour of their own stay where they are, and their edges are the same for all nodes of a colour.
     let n = graph.colors.len();
-    let colors = refine(graph);
+    let colors = refine(graph, &budget.stop).ok_or(StopReason::Stopped)?;
     let mut sizes = vec![0u32; n + 1];
     colors.iter().for_each(|&color| sizes[color as usize] += 1);
     let moves = |node: u32| sizes[colors[node as usize] as usize] > 1;
@@ -185,7 +196,7 @@ fn automorphisms(graph: &Graph, budget: &Budget) -> Result<Vec<Vec<u32>>, StopRe
         beside[to as usize].push(from << 1 | 1);
     }
     // Step 2. Of nodes that have the same neighbours one is enough: they can be exchanged at will.
-    let mut generators: Vec<Vec<u32>> = Vec::new();
+    let mut generators: Vec<Moves> = Vec::new();
     let mut twins: FxHashMap<(u32, Vec<u32>), Vec<u32>> = FxHashMap::default();
     for node in (0..n as u32).filter(|&node| moves(node)) {
         let mut neighbors = std::mem::take(&mut beside[node as usize]);
@@ -194,15 +205,10 @@ fn automorphisms(graph: &Graph, budget: &Budget) -> Result<Vec<Vec<u32>>, StopRe
     }
     let mut classes: Vec<Vec<u32>> = twins.into_values().collect();
     classes.sort_unstable();
-    let identity = || (0..n as u32).collect::<Vec<u32>>();
     for class in classes.iter().filter(|class| class.len() > 1) {
-        let mut swap = identity();
-        swap.swap(class[0] as usize, class[1] as usize);
-        generators.push(swap);
+        generators.push(vec![(class[0], class[1]), (class[1], class[0])]);
         if class.len() > 2 {
-            let mut cycle = identity();
-            class.iter().zip(class.iter().cycle().skip(1)).for_each(|(&node, &next)| cycle[node as usize] = next);
-            generators.push(cycle);
+            generators.push(class.iter().copied().zip(class.iter().copied().cycle().skip(1)).collect());
         }
     }
     // Step 3. Search among the rest.
@@ -218,23 +224,41 @@ fn automorphisms(graph: &Graph, budget: &Budget) -> Result<Vec<Vec<u32>>, StopRe
     rest.edges.extend(ends.filter(|&(from, to)| from != u32::MAX && to != u32::MAX));
     let size = (rest.colors.len() + rest.edges.len()).max(1);
     let nodes = (budget.search / size as u64).max(1);
-    let labelling = rest.label(nodes).map_err(|_| StopReason::Search { nodes })?;
+    let labelling = rest.label(nodes, &budget.stop).map_err(|why| match why {
+        TooHard::Nodes(_) => StopReason::Search { nodes },
+        TooHard::Moves(limit) => StopReason::Images { count: limit + 1, limit },
+        TooHard::Stopped => StopReason::Stopped,
+    })?;
     for generator in labelling.generators {
-        let mut image = identity();
-        for (from, &to) in generator.iter().enumerate() {
-            let pairs = classes[from].iter().zip(&classes[to as usize]);
-            pairs.for_each(|(&from, &to)| image[from as usize] = to);
-        }
-        generators.push(image);
+        let pairs =
+            |(from, to): (u32, u32)| classes[from as usize].iter().copied().zip(classes[to as usize].iter().copied());
+        generators.push(generator.into_iter().flat_map(pairs).collect());
     }
-    // Step 4. Refined colours rest on hashes, so look whether every edge arrives at an edge.
-    let mut edges = graph.edges.clone();
-    edges.sort_unstable();
-    generators.retain(|image| {
-        let to = |&(from, to): &(u32, u32)| (image[from as usize], image[to as usize]);
-        let mut images: Vec<(u32, u32)> = graph.edges.iter().map(to).collect();
-        images.sort_unstable();
-        images == edges
+    // Step 4. Refined colours rest on hashes, so look whether every edge of a node that moves arrives at an edge; as many
+    // arrive as there are, so that all edges are met.
+    let mut ends: Vec<(u32, u32)> =
+        graph.edges.iter().flat_map(|&(from, to)| [(from, to << 1), (to, from << 1 | 1)]).collect();
+    ends.sort_unstable();
+    let beside = |node: u32| {
+        let first = ends.partition_point(|end| end.0 < node);
+        ends[first..].iter().take_while(move |end| end.0 == node).map(|end| end.1)
+    };
+    let mut image: Vec<u32> = (0..n as u32).collect();
+    let mut is_stopped = false;
+    generators.retain(|moves| {
+        is_stopped |= budget.stop.is_raised();
+        if is_stopped {
+            return false;
+        }
+        moves.iter().for_each(|&(from, to)| image[from as usize] = to);
+        let keeps = |&(from, to): &(u32, u32)| {
+            let mut images: Vec<u32> = beside(from).map(|end| image[end as usize >> 1] << 1 | end & 1).collect();
+            images.sort_unstable();
+            graph.colors[from as usize] == graph.colors[to as usize] && images.iter().copied().eq(beside(to))
+        };
+        let is_automorphism = moves.iter().all(keeps);
+        moves.iter().for_each(|&(from, _)| image[from as usize] = from);
+        is_automorphism
     });
-    Ok(generators)
+    if is_stopped { Err(StopReason::Stopped) } else { Ok(generators) }
 }

@@ -5,7 +5,7 @@ use gdl::datalog::Terms;
 use gdl::ground::GroundProgram;
 use gdl::symbol::SymbolId;
 use machine::network::Network;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Symmetry;
 use super::group::inverse;
@@ -80,14 +80,16 @@ impl Grid {
             cyclic: axis.cyclic,
         };
         let axes: Vec<Axis> = board.axes.iter().map(axis).collect();
-        let at =
-            |(axis, value): (&Axis, &TermId)| axis.values.iter().position(|other| other == value).unwrap_or(0) as u32;
-        let place = |cell: u32| axes.iter().zip(&board.cells[cell as usize]).map(at).collect();
+        let places: Vec<FxHashMap<TermId, u32>> =
+            axes.iter().map(|axis| axis.values.iter().copied().zip(0..).collect()).collect();
+        let at = |(places, value): (&FxHashMap<TermId, u32>, &TermId)| places.get(value).copied().unwrap_or(0);
+        let place = |cell: u32| places.iter().zip(&board.cells[cell as usize]).map(at).collect();
+        let constant: FxHashSet<TermId> = network.constant_fluents.iter().copied().collect();
         let mut squares = Vec::new();
         for (content, marker) in board.markers.iter().enumerate() {
             for &(fluent, cell) in &marker.fluents {
                 let fluent = universe.fluents[fluent as usize];
-                if network.constant_fluents.contains(&fluent) {
+                if constant.contains(&fluent) {
                     continue;
                 }
                 squares.extend(number.get(&fluent).map(|&fluent| Square {

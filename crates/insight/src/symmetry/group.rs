@@ -5,9 +5,13 @@
 //! the part of the group that fixes one more point (C. Sims, "Computational methods in the study of permutation groups",
 //! 1970), completed generator by generator.
 
+use gdl::Stop;
 use rustc_hash::FxHashSet;
 
 use super::StopReason;
+
+/// The most images of points in a list of permutations or sets: such lists take memory.
+const MAX_IMAGES: usize = 128 << 20;
 
 /// A permutation: the image of each point.
 pub(super) type Permutation = Box<[u32]>;
@@ -36,10 +40,10 @@ enum Kind {
 }
 
 impl Group {
-    /// The group that permutations generate. `work` is how many images of points may be computed; a group that needs more
+    /// The group that permutations generate. `limit` is how many images of points may be computed; a group that needs more
     /// is given up.
-    pub(super) fn new(degree: usize, generators: &[Permutation], work: u64) -> Result<Group, StopReason> {
-        let mut left = work;
+    pub(super) fn new(degree: usize, generators: &[Permutation], limit: u64, stop: &Stop) -> Result<Group, StopReason> {
+        let mut work = Work { left: limit, stop: stop.clone() };
         let mut factors = Vec::new();
         for (points, members) in independent(degree, generators) {
             let mut place = vec![0; degree];
@@ -53,7 +57,9 @@ impl Group {
             } else {
                 let mut chain = Chain::default();
                 for generator in generators {
-                    chain.add(generator, &mut left).ok_or(StopReason::Group(work))?;
+                    chain
+                        .add(generator, &mut work)
+                        .ok_or_else(|| if stop.is_raised() { StopReason::Stopped } else { StopReason::Group(limit) })?;
                 }
                 Kind::Chain(chain)
             };
@@ -137,8 +143,9 @@ impl Group {
         !moved.contains(&true)
     }
 
-    /// All elements, the identity first; `None` if there are more than `limit`.
+    /// All elements, the identity first; `None` if there are more than `limit`, or so many that they take too much memory.
     pub(super) fn elements(&self, limit: usize) -> Option<Vec<Permutation>> {
+        let limit = limit.min(MAX_IMAGES / self.degree.max(1));
         if self.order().is_none_or(|order| order > limit as u128) {
             return None;
         }
@@ -291,12 +298,34 @@ fn first_moved(permutation: &[u32]) -> Option<u32> {
     (0..permutation.len() as u32).find(|&point| permutation[point as usize] != point)
 }
 
+/// What is to be done to a chain.
+enum Task {
+    /// Add a generator to the levels from `from` to below `above`, the lowest first.
+    Extend { from: usize, above: usize, generator: Permutation },
+    /// Close the orbit of a level, from a point of it and a generator on; the first `n_known` points are closed under all
+    /// generators but the last.
+    Close { level: usize, at: usize, next: usize, n_known: usize },
+}
+
+/// What may still be done.
+struct Work {
+    left: u64,
+    stop: Stop,
+}
+
+impl Work {
+    fn spend(&mut self, images: u64) -> Option<()> {
+        self.left = self.left.checked_sub(images)?;
+        (!self.stop.is_raised()).then_some(())
+    }
+}
+
 impl Chain {
     /// Adds a generator; `None` if that takes more work than is left.
-    fn add(&mut self, generator: Permutation, left: &mut u64) -> Option<()> {
+    fn add(&mut self, generator: Permutation, work: &mut Work) -> Option<()> {
         let (depth, residue) = self.sift(0, generator);
         if first_moved(&residue).is_some() {
-            self.extend(0, depth, &residue, left)?;
+            self.extend(depth, residue, work)?;
         }
         Some(())
     }
@@ -319,60 +348,91 @@ impl Chain {
         first_moved(&self.sift(0, permutation.into()).1).is_none()
     }
 
-    /// Makes a permutation that fixes the points above `to` a generator of the levels between, the lowest first.
-    fn extend(&mut self, from: usize, to: usize, generator: &Permutation, left: &mut u64) -> Option<()> {
-        if to == self.levels.len() {
-            let point = first_moved(generator).expect("only what moves a point is added");
-            let identity: Permutation = (0..generator.len() as u32).collect();
-            let mut place = vec![NOWHERE; generator.len()];
-            place[point as usize] = 0;
-            self.levels.push(Level {
-                point,
-                orbit: vec![(point, identity.clone(), identity)],
-                place,
-                generators: vec![],
-            });
-        }
-        for level in (from..=to).rev() {
-            self.levels[level].generators.push(generator.clone());
-            self.close(level, left)?;
+    /// Makes a permutation that fixes the points above `to` a generator of the levels between, the lowest first, and closes
+    /// the orbit of each. That may need further generators of lower levels, which are dealt with first: by a stack of our
+    /// own, since there may be thousands of levels.
+    fn extend(&mut self, to: usize, generator: Permutation, work: &mut Work) -> Option<()> {
+        let mut tasks = vec![self.extension(0, to, generator)];
+        while let Some(task) = tasks.last_mut() {
+            match task {
+                Task::Extend { from, above, generator } => {
+                    if above == from {
+                        tasks.pop();
+                        continue;
+                    }
+                    *above -= 1;
+                    let (level, generator) = (*above, generator.clone());
+                    let stage = &mut self.levels[level];
+                    stage.generators.push(generator);
+                    let (at, next, n_known) = (0, stage.generators.len() - 1, stage.orbit.len());
+                    tasks.push(Task::Close { level, at, next, n_known });
+                }
+                Task::Close { level, at, next, n_known } => match self.close(*level, at, next, *n_known, work)? {
+                    Some((depth, residue)) => {
+                        let from = *level + 1;
+                        tasks.push(self.extension(from, depth, residue));
+                    }
+                    None => _ = tasks.pop(),
+                },
+            }
         }
         Some(())
     }
 
-    /// Closes the orbit of a level under its generators, the last of which is new. What takes a point of the orbit to
-    /// another and back along the known ways fixes the level's point, and so belongs to the next level.
-    fn close(&mut self, level: usize, left: &mut u64) -> Option<()> {
+    /// The task to add a generator to some levels; the last of them may be new.
+    fn extension(&mut self, from: usize, to: usize, generator: Permutation) -> Task {
+        if to == self.levels.len() {
+            let point = first_moved(&generator).expect("only what moves a point is added");
+            let identity: Permutation = (0..generator.len() as u32).collect();
+            let mut place = vec![NOWHERE; generator.len()];
+            place[point as usize] = 0;
+            let orbit = vec![(point, identity.clone(), identity)];
+            self.levels.push(Level { point, orbit, place, generators: vec![] });
+        }
+        Task::Extend { from, above: to + 1, generator }
+    }
+
+    /// Closes the orbit of a level under its generators, the last of which is new, from the point `at` and the generator
+    /// `next` on. What takes a point of the orbit to another and back along the known ways fixes the level's point, and so
+    /// belongs to the next level: the first such permutation that is new is returned, with the level at which it is.
+    #[allow(clippy::type_complexity)]
+    fn close(
+        &mut self,
+        level: usize,
+        at: &mut usize,
+        next: &mut usize,
+        n_known: usize,
+        work: &mut Work,
+    ) -> Option<Option<(usize, Permutation)>> {
         let n_generators = self.levels[level].generators.len();
-        let n_known = self.levels[level].orbit.len();
-        let mut at = 0;
-        while at < self.levels[level].orbit.len() {
-            let first = if at < n_known { n_generators - 1 } else { 0 };
-            for index in first..n_generators {
+        while *at < self.levels[level].orbit.len() {
+            while *next < n_generators {
                 let stage = &mut self.levels[level];
-                let (point, way, _) = &stage.orbit[at];
-                let generator = &stage.generators[index];
+                let (point, way, _) = &stage.orbit[*at];
+                let generator = &stage.generators[*next];
+                *next += 1;
                 let image = generator[*point as usize];
                 let longer = then(way, generator);
                 let place = stage.place[image as usize];
                 if place == NOWHERE {
                     // What is kept costs memory, too.
-                    *left = left.checked_sub(longer.len() as u64 * 64)?;
+                    work.spend(longer.len() as u64 * 64)?;
                     stage.place[image as usize] = stage.orbit.len() as u32;
                     let back = inverse(&longer);
                     stage.orbit.push((image, longer, back));
                     continue;
                 }
                 let returning = then(&longer, &stage.orbit[place as usize].2);
-                *left = left.checked_sub((returning.len() * (self.levels.len() - level)) as u64)?;
+                work.spend((returning.len() * (self.levels.len() - level)) as u64)?;
                 let (depth, residue) = self.sift(level + 1, returning);
                 if first_moved(&residue).is_some() {
-                    self.extend(level + 1, depth, &residue, left)?;
+                    return Some(Some((depth, residue)));
                 }
             }
-            at += 1;
+            *at += 1;
+            *next = if *at < n_known { n_generators - 1 } else { 0 };
         }
-        Some(())
+        Some(None)
     }
 
     /// How many sets of places a set is taken to; `None` if there are more than `limit`.
@@ -380,6 +440,7 @@ impl Chain {
         let Some(level) = self.levels.first() else { return Some(1) };
         let mut seen: FxHashSet<Vec<bool>> = [set.to_vec()].into_iter().collect();
         let mut queue = vec![set.to_vec()];
+        let limit = limit.min(MAX_IMAGES / set.len().max(1));
         while let Some(set) = queue.pop() {
             for generator in &level.generators {
                 let mut image = vec![false; set.len()];
@@ -416,7 +477,7 @@ mod tests {
 
     fn group(degree: usize, generators: &[&[u32]]) -> Group {
         let generators: Vec<Permutation> = generators.iter().map(|&generator| generator.into()).collect();
-        Group::new(degree, &generators, 1 << 30).expect("small")
+        Group::new(degree, &generators, 1 << 30, &Stop::never()).expect("small")
     }
 
     #[test]
@@ -442,7 +503,8 @@ mod tests {
         let cycle: Permutation = (0..n).map(|point| (point + 1) % n).collect();
         let mut swap: Permutation = (0..n).collect();
         swap.swap(7, 8);
-        let all = Group::new(n as usize, &[cycle.clone(), swap], 1_000_000).expect("seen to be symmetric");
+        let all =
+            Group::new(n as usize, &[cycle.clone(), swap], 1_000_000, &Stop::never()).expect("seen to be symmetric");
         assert_eq!(all.order(), None);
         assert!((9130.0..9131.0).contains(&all.log10_order()));
         assert!(all.contains(&inverse(&cycle)));
@@ -451,7 +513,7 @@ mod tests {
     #[test]
     fn work_is_limited() {
         let cycle: Permutation = (0..1000).map(|point| (point + 1) % 1000).collect();
-        assert_eq!(Group::new(1000, &[cycle], 5000).err(), Some(StopReason::Group(5000)));
+        assert_eq!(Group::new(1000, &[cycle], 5000, &Stop::never()).err(), Some(StopReason::Group(5000)));
     }
 
     /// All elements by multiplying until nothing is new.
@@ -479,7 +541,7 @@ mod tests {
         ) {
             let generators: Vec<Permutation> = generators.into_iter().map(Vec::into).collect();
             let expected = closure(6, &generators);
-            let group = Group::new(6, &generators, 1 << 30).expect("small");
+            let group = Group::new(6, &generators, 1 << 30, &Stop::never()).expect("small");
             prop_assert_eq!(group.order(), Some(expected.len() as u128));
             prop_assert_eq!(group.contains(&other), expected.contains(&other[..]));
             let elements = group.elements(1000).expect("small");

@@ -11,8 +11,8 @@
 
 use std::ops::Range;
 
-use gdl::TermId;
 use gdl::ground::{GroundLiteral, GroundProgram, Signal};
+use gdl::{Stop, TermId};
 use machine::network::{Network, Wire};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -96,8 +96,8 @@ pub(super) struct Logic {
 }
 
 impl Logic {
-    /// The logic of the outputs that can change.
-    pub(super) fn new(ground: &GroundProgram, known: &Known) -> Logic {
+    /// The logic of the outputs that can change; `None` if stopped.
+    pub(super) fn new(ground: &GroundProgram, known: &Known, stop: &Stop) -> Option<Logic> {
         let (n_fluents, n_moves) = (ground.fluents.len(), ground.moves.len());
         let first_atom = 1 + n_fluents + n_moves;
         let first_instance = first_atom + ground.atoms.len();
@@ -142,8 +142,12 @@ impl Logic {
             atoms: first_atom..first_instance,
             paths: FxHashMap::default(),
         };
-        while logic.merge() | logic.flatten() {}
-        logic
+        while logic.merge(stop) | logic.flatten() {
+            if stop.is_raised() {
+                return None;
+            }
+        }
+        (!stop.is_raised()).then_some(logic)
     }
 
     /// Whether a wire asks for what its gate stands for, an atom or the body of a rule, and not for the opposite.
@@ -191,8 +195,8 @@ impl Logic {
     }
 
     /// Makes gates that mean the same by their structure one, and drops what is constant. Returns whether that changed
-    /// anything.
-    fn merge(&mut self) -> bool {
+    /// anything. Stopped, it is left half done.
+    fn merge(&mut self, stop: &Stop) -> bool {
         let needed = self.needed(Outputs::ALL);
         // What each gate is replaced by.
         let mut by: Vec<Wire> = (0..self.gates.len() as u32).map(Wire::of).collect();
@@ -203,8 +207,8 @@ impl Logic {
                 continue;
             }
             if is_cycle {
-                self.settle(&members, &mut by);
-                self.merge_cycle(&members, &mut by);
+                self.settle(&members, &mut by, stop);
+                self.merge_cycle(&members, &mut by, stop);
             } else {
                 let gate = members[0];
                 by[gate] = match self.reduce(gate, &by) {
@@ -238,10 +242,13 @@ impl Logic {
     }
 
     /// Reduces the gates of a cycle until nothing changes.
-    fn settle(&mut self, members: &[usize], by: &mut [Wire]) {
+    fn settle(&mut self, members: &[usize], by: &mut [Wire], stop: &Stop) {
         loop {
             let mut changed = false;
             for &gate in members {
+                if stop.is_raised() {
+                    return;
+                }
                 if by[gate] != Wire::of(gate as u32) {
                     continue;
                 }
@@ -275,11 +282,14 @@ impl Logic {
 
     /// Finds the gates of a cycle that nothing tells apart: all are taken as one class, which is split by what the inputs
     /// are until it no longer is.
-    fn merge_cycle(&mut self, members: &[usize], by: &mut [Wire]) {
+    fn merge_cycle(&mut self, members: &[usize], by: &mut [Wire], stop: &Stop) {
         let members: Vec<usize> = members.iter().copied().filter(|&gate| by[gate] == Wire::of(gate as u32)).collect();
         let mut class: FxHashMap<u32, u32> = members.iter().map(|&gate| (gate as u32, 0)).collect();
         let mut n_classes = 1;
         loop {
+            if stop.is_raised() {
+                return;
+            }
             let mut known: FxHashMap<(u32, Vec<(bool, u32)>), u32> = FxHashMap::default();
             let mut finer = Vec::with_capacity(members.len());
             for &gate in &members {

@@ -32,6 +32,7 @@ pub use name::{Description, Turn, describe};
 
 use std::sync::Arc;
 
+use gdl::Stop;
 use gdl::ground::GroundProgram;
 use machine::network::Network;
 
@@ -61,6 +62,10 @@ pub struct Budget {
     pub conflicts: u64,
     /// Proofs that may come to nothing before no more are tried.
     pub failures: u32,
+    /// Images of points that permutations which are kept have, all together.
+    pub images: usize,
+    /// Ends the search before its time; what was found until then is kept.
+    pub stop: Stop,
 }
 
 impl Default for Budget {
@@ -75,6 +80,8 @@ impl Default for Budget {
             diagrams: 2_500_000,
             conflicts: 20_000_000,
             failures: 4,
+            images: 64 << 20,
+            stop: Stop::never(),
         }
     }
 }
@@ -106,6 +113,15 @@ pub enum StopReason {
     Group(u64),
     /// So many proofs came to nothing; nothing more was tried.
     Proofs(u32),
+    /// Generators have more images of points than may be kept.
+    Images {
+        /// How many they have, at least.
+        count: usize,
+        /// The budget.
+        limit: usize,
+    },
+    /// The caller stopped it.
+    Stopped,
 }
 
 impl std::fmt::Display for StopReason {
@@ -118,6 +134,10 @@ impl std::fmt::Display for StopReason {
             StopReason::Search { nodes } => write!(f, "the graph's automorphisms need more than {nodes} search nodes"),
             StopReason::Group(limit) => write!(f, "the group's order needs more than {limit} images of points"),
             StopReason::Proofs(limit) => write!(f, "{limit} proofs came to nothing, and no more were tried"),
+            StopReason::Images { count, limit } => {
+                write!(f, "generators with {count} images of points, over the budget of {limit}")
+            }
+            StopReason::Stopped => write!(f, "the search was stopped"),
         }
     }
 }
@@ -313,8 +333,11 @@ pub fn find_on_boards(
     }
     // Step 1. Automorphisms of the logic.
     let known = Known::new(ground, network.map(|network| &**network));
-    let mut logic = Logic::new(ground, &known);
-    path::find_paths(&mut logic);
+    let Some(mut logic) = Logic::new(ground, &known, &budget.stop) else {
+        search.stopped.push(StopReason::Stopped);
+        return search.finish();
+    };
+    path::find_paths(&mut logic, &budget.stop);
     match automorphism::generators(ground, &logic, &known, Outputs::ALL, budget) {
         Ok(generators) => search.generators.extend(generators.into_iter().map(|points| (points, Evidence::Graph))),
         Err(reason) => search.stopped.push(reason),
@@ -349,9 +372,12 @@ fn candidates(
     let mut candidates = Vec::new();
     let mut order = search.group.as_ref().and_then(Group::order);
     for terminal in [true, false] {
+        if budget.stop.is_raised() {
+            break;
+        }
         let outputs = Outputs { terminal, goals: false };
         let Ok(generators) = automorphism::generators(ground, logic, known, outputs, &less) else { break };
-        let group = Group::new(search.degree, &generators, less.group).ok();
+        let group = Group::new(search.degree, &generators, less.group, &less.stop).ok();
         let found = group.as_ref().and_then(Group::order);
         if found.is_some() && found == order {
             continue;
@@ -388,7 +414,7 @@ struct Search {
 impl Search {
     fn regroup(&mut self, budget: &Budget) -> Result<(), StopReason> {
         let generators: Vec<Permutation> = self.generators.iter().map(|(points, _)| points.clone()).collect();
-        self.group = Some(Group::new(self.degree, &generators, budget.group)?);
+        self.group = Some(Group::new(self.degree, &generators, budget.group, &budget.stop)?);
         Ok(())
     }
 
@@ -406,6 +432,9 @@ impl Search {
         let mut candidates: Vec<Permutation> = Vec::new();
         for grid in grids {
             for map in grid.turns().iter().skip(1) {
+                if budget.stop.is_raised() || (candidates.len() + 1) * self.degree > budget.images {
+                    break;
+                }
                 let permutations = grid.permutations(ground, map, budget.candidates / 16);
                 for points in permutations.into_iter().filter(|points| !self.holds(points)) {
                     candidates.extend(swaps.iter().map(|swap| group::then(&points, swap)));
@@ -433,11 +462,19 @@ impl Search {
             return;
         }
         let translation = Translation::new(ground, network);
-        let mut samples = Samples::new(network, budget.batches, seed);
+        if budget.stop.is_raised() {
+            self.stopped.push(StopReason::Stopped);
+            return;
+        }
+        let mut samples = Samples::new(network, budget.batches, seed, &budget.stop);
         let mut prover = Prover::new(ground, network, logic, budget);
         let (mut refuted, mut unproved): (Vec<Permutation>, Vec<Permutation>) = (Vec::new(), Vec::new());
         let mut n_failed = 0;
         for Candidate { points, is_likely } in candidates {
+            if budget.stop.is_raised() {
+                self.stopped.push(StopReason::Stopped);
+                break;
+            }
             if self.holds(&points) || self.is_among(&refuted, &points) || self.is_among(&unproved, &points) {
                 continue;
             }
@@ -476,6 +513,9 @@ impl Search {
         let is_possible = |points: &Permutation| {
             let mut power = group::then(points, points);
             while !self.holds(&power) && power != *points {
+                if budget.stop.is_raised() {
+                    return true;
+                }
                 if self.is_among(&refuted, &power) {
                     return false;
                 }

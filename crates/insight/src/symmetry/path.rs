@@ -6,6 +6,7 @@
 //! from a beginning to an end, along edges that are open where their conditions hold, through nodes whose conditions hold.
 //! Which end is the beginning does not matter as long as all edges are turned round.
 
+use gdl::Stop;
 use machine::network::Wire;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,13 +26,18 @@ const END: u32 = 1;
 
 /// How many places outside of a recursion may use it.
 const MAX_USERS: usize = 4;
+/// How many conditions edges may get from bodies that lie on the way.
+const MAX_CONDITIONS: usize = 4_000_000;
 
-/// Replaces recursions by ways.
-pub(super) fn find_paths(logic: &mut Logic) {
+/// Replaces recursions by ways, as far as it is not stopped.
+pub(super) fn find_paths(logic: &mut Logic, stop: &Stop) {
     let needed = logic.needed(Outputs::ALL);
     let components = logic.components();
     let cycles = components.into_iter().filter(|(members, is_cycle)| *is_cycle && needed[members[0]]);
     for (members, _) in cycles.collect::<Vec<_>>() {
+        if stop.is_raised() {
+            return;
+        }
         if let Some(steps) = steps(logic, &members) {
             replace(logic, &members, &steps);
         }
@@ -105,7 +111,7 @@ fn replace(logic: &mut Logic, members: &[usize], steps: &[Step]) {
     }
     // Step 2. A way for each.
     for (user, ends) in users {
-        let path = draw(logic, members, steps, &ends);
+        let Some(path) = draw(logic, members, steps, &ends) else { return };
         let gate = logic.gates.len() as u32;
         let all = path.nodes.iter().chain(path.edges.iter().map(|(_, _, conditions)| conditions));
         let mut inputs: Vec<Wire> = all.flatten().copied().collect();
@@ -132,8 +138,8 @@ fn replace(logic: &mut Logic, members: &[usize], steps: &[Step]) {
     }
 }
 
-/// The ways to some gates of a recursion.
-fn draw(logic: &Logic, members: &[usize], steps: &[Step], ends: &[u32]) -> Path {
+/// The ways to some gates of a recursion; `None` if there is too much to say about them.
+fn draw(logic: &Logic, members: &[usize], steps: &[Step], ends: &[u32]) -> Option<Path> {
     // Step 1. Nodes are the atoms. A rule's body, which comes after one atom, becomes edges from that atom on.
     let mut node_of: FxHashMap<u32, u32> = FxHashMap::default();
     let mut is_body = vec![false; 2];
@@ -145,14 +151,29 @@ fn draw(logic: &Logic, members: &[usize], steps: &[Step], ends: &[u32]) -> Path 
     let mut edges: Vec<(u32, u32, Vec<Wire>)> =
         steps.iter().map(|(from, to, open)| (number(from), node_of[to], open.clone())).collect();
     edges.extend(ends.iter().map(|gate| (node_of[gate], END, Vec::new())));
-    for body in (2..is_body.len() as u32).filter(|&node| is_body[node as usize]) {
-        let Some(at) = edges.iter().position(|&(_, to, _)| to == body) else { continue };
-        let (from, _, open) = edges.swap_remove(at);
-        for edge in edges.iter_mut().filter(|edge| edge.0 == body) {
-            edge.0 = from;
-            edge.2.extend_from_slice(&open);
+    let (mut into, mut onwards) = (vec![None; is_body.len()], vec![Vec::new(); is_body.len()]);
+    for (at, &(from, to, _)) in edges.iter().enumerate() {
+        into[to as usize].get_or_insert(at);
+        onwards[from as usize].push(at);
+    }
+    let mut is_gone = vec![false; edges.len()];
+    let mut n_conditions = 0;
+    for body in (2..is_body.len()).filter(|&node| is_body[node]) {
+        let Some(at) = into[body] else { continue };
+        is_gone[at] = true;
+        let (from, open) = (edges[at].0, edges[at].2.clone());
+        for edge in std::mem::take(&mut onwards[body]) {
+            edges[edge].0 = from;
+            edges[edge].2.extend_from_slice(&open);
+            onwards[from as usize].push(edge);
+            n_conditions += open.len();
+            if n_conditions > MAX_CONDITIONS {
+                return None;
+            }
         }
     }
+    let mut is_gone = is_gone.into_iter();
+    edges.retain(|_| is_gone.next() == Some(false));
     // Step 2. Only nodes on the way count.
     let after = reachable(&edges, is_body.len(), BEGINNING, |&(from, to, _)| (from, to));
     let before = reachable(&edges, is_body.len(), END, |&(from, to, _)| (to, from));
@@ -194,7 +215,7 @@ fn draw(logic: &Logic, members: &[usize], steps: &[Step], ends: &[u32]) -> Path 
         *node = number[*node as usize];
     }
     edges.sort_unstable();
-    Path { nodes: kept, edges }
+    Some(Path { nodes: kept, edges })
 }
 
 fn reachable<T>(edges: &[T], n_nodes: usize, from: u32, ends: impl Fn(&T) -> (u32, u32)) -> Vec<bool> {

@@ -8,8 +8,8 @@
 
 use std::collections::VecDeque;
 
-use gdl::TermId;
 use gdl::ground::GroundProgram;
+use gdl::{Stop, TermId};
 use machine::network::{Network, Wire};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -133,17 +133,20 @@ impl<'a> Prover<'a> {
             return Verdict::Structure;
         }
         // What is wrong is often seen at once.
-        let verdict = self.solve(&images, &now, &next, budget.conflicts / 16);
+        let verdict = self.solve(&images, &now, &next, budget.conflicts / 16, &budget.stop);
         if verdict != Verdict::Open {
             return verdict;
         }
         while !now.is_empty() || !next.is_empty() {
+            if budget.stop.is_raised() {
+                return Verdict::Open;
+            }
             let open: Vec<(Wire, Wire)> = now.iter().chain(&next).copied().collect();
             let mut comparison = Comparison::new(logic, &images, self.nodes_left.min(NODES_PER_SWEEP));
             let found = comparison.sweep(&open);
             self.nodes_left -= comparison.diagrams.len();
             if found.is_empty() {
-                return self.solve(&images, &now, &next, budget.conflicts);
+                return self.solve(&images, &now, &next, budget.conflicts, &budget.stop);
             }
             found.into_iter().for_each(|(gate, image)| images[gate as usize] = Some(image));
             self.spread(&mut images);
@@ -154,8 +157,15 @@ impl<'a> Prover<'a> {
     }
 
     /// Lets a solver look for a state, and moves, that tell outputs from what they should become.
-    fn solve(&self, images: &Images, now: &[(Wire, Wire)], next: &[(Wire, Wire)], conflicts: u64) -> Verdict {
-        let mut clauses = Clauses::new(self.logic, images, &self.in_cycle, conflicts);
+    fn solve(
+        &self,
+        images: &Images,
+        now: &[(Wire, Wire)],
+        next: &[(Wire, Wire)],
+        conflicts: u64,
+        stop: &Stop,
+    ) -> Verdict {
+        let mut clauses = Clauses::new(self.logic, images, &self.in_cycle, conflicts, stop);
         self.equal.iter().for_each(|&(a, b)| clauses.suppose_equal(a, b));
         let mut answer = clauses.compare(now);
         if answer == Answer::Equal && !next.is_empty() {
@@ -176,10 +186,11 @@ impl<'a> Prover<'a> {
         let first_role = logic.n_fluents + logic.n_moves;
         let to = |first: usize, index: usize| points[first + index] as usize - first;
         let mut now = vec![(logic.terminal, logic.terminal)];
+        let goals: FxHashMap<(u32, i64), Wire> =
+            logic.goals.iter().rev().map(|&(role, value, wire)| ((role, value), wire)).collect();
         for &(role, value, wire) in &logic.goals {
             let role = to(first_role, role as usize) as u32;
-            let found = logic.goals.iter().find(|goal| (goal.0, goal.1) == (role, value));
-            now.push((wire, found.map_or(Wire::FALSE, |goal| goal.2)));
+            now.push((wire, goals.get(&(role, value)).copied().unwrap_or(Wire::FALSE)));
         }
         now.extend((0..logic.n_moves).map(|chosen| (logic.legal[chosen], logic.legal[to(logic.n_fluents, chosen)])));
         let next = (0..logic.n_fluents).map(|fluent| (logic.next[fluent], logic.next[to(0, fluent)])).collect();

@@ -4,13 +4,14 @@
 //! Automorphisms keep such colours, so that a node whose colour no other has can't move. Most games are rigid for the most
 //! part (counters, edges, corners), and finding that out here is far cheaper than in a search.
 
+use gdl::Stop;
 use rustc_hash::FxHashMap;
 
 use crate::graph::Graph;
 
 /// The refined colours, numbered from 0. Neighbours are compared by a 64-bit hash, so that colours could, against all odds,
-/// be too coarse; they are never too fine.
-pub(super) fn refine(graph: &Graph) -> Vec<u32> {
+/// be too coarse; they are never too fine. `None` if stopped.
+pub(super) fn refine(graph: &Graph, stop: &Stop) -> Option<Vec<u32>> {
     let n = graph.colors.len();
     // Step 1. Lists of neighbours, the direction in the lowest bit.
     let mut first = vec![0u32; n + 1];
@@ -51,6 +52,9 @@ pub(super) fn refine(graph: &Graph) -> Vec<u32> {
     let mut news: Vec<u32> = (0..n as u32).collect();
     let mut heard = vec![0u64; n];
     while !news.is_empty() {
+        if stop.is_raised() {
+            return None;
+        }
         let mut told = Vec::new();
         for &node in &news {
             let word = mix(u64::from(colors[node as usize]));
@@ -96,7 +100,7 @@ pub(super) fn refine(graph: &Graph) -> Vec<u32> {
             members.push(part);
         }
     }
-    colors
+    Some(colors)
 }
 
 fn mix(word: u64) -> u64 {
@@ -113,13 +117,14 @@ mod tests {
     fn a_path_is_told_from_its_ends() {
         let edges: Vec<(u32, u32)> = (0..9).map(|node| (node, node + 1)).collect();
         let directed = Graph { colors: vec![0; 10], edges: edges.clone() };
-        let mut colors = refine(&directed);
+        let mut colors = refine(&directed, &Stop::never()).expect("not stopped");
         colors.sort_unstable();
         colors.dedup();
         assert_eq!(colors.len(), 10);
         // Both ways: only the reflection is left.
         let both = edges.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
-        let colors = refine(&Graph { colors: vec![0; 10], edges: both });
+        let both = Graph { colors: vec![0; 10], edges: both };
+        let colors = refine(&both, &Stop::never()).expect("not stopped");
         assert!((0..5).all(|node| colors[node] == colors[9 - node]));
         assert!((1..5).all(|node| colors[node] != colors[0]));
     }
@@ -128,6 +133,6 @@ mod tests {
     fn regular_graphs_stay_whole() {
         let cycle = |from: u32, n: u32| (0..n).map(move |node| (from + node, from + (node + 1) % n));
         let graph = Graph { colors: vec![7; 9], edges: cycle(0, 3).chain(cycle(3, 6)).collect() };
-        assert_eq!(refine(&graph), [0; 9]);
+        assert_eq!(refine(&graph, &Stop::never()), Some(vec![0; 9]));
     }
 }

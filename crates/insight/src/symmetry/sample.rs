@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use gdl::Stop;
 use machine::lanes::{self, LANES, Lanes, Vector};
 use machine::network::{Network, Wire};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use rustc_hash::FxHashMap;
 
 use super::Action;
 
@@ -30,21 +32,31 @@ impl Samples {
     /// Plays random matches and keeps `n_batches` batches of states, with twice as many moves between two of them as
     /// before: many early states and some late ones. As many batches more are mixed, fluent by fluent, from two of those:
     /// few of their states can be reached, but a symmetry of the rules must hold in them, too.
-    pub(super) fn new(network: &Arc<Network>, n_batches: u32, seed: u64) -> Samples {
+    /// Stopped, there are fewer.
+    pub(super) fn new(network: &Arc<Network>, n_batches: u32, seed: u64, stop: &Stop) -> Samples {
         let compiled = lanes::Compiled::new(network.clone());
         let mut player = Lanes::new(compiled.clone());
         let mut lanes = Lanes::new(compiled);
         let (mut random, mut plies) = (lanes::random(seed), [0; LANES]);
         let mut batches: Vec<Batch> = Vec::with_capacity(2 * n_batches as usize);
         for number in 0..n_batches {
-            player.playouts(&mut random, &mut plies, 1000, (LANES as u64) << number.min(10));
+            // In slices of one joint move for each lane, so that it can be stopped.
+            let mut n_left = (LANES as u64) << number.min(10);
+            while n_left > 0 && !stop.is_raised() {
+                let tally = player.playouts(&mut random, &mut plies, 1000, n_left.min(LANES as u64));
+                n_left = if tally.n_states == 0 { 0 } else { n_left.saturating_sub(tally.n_states) };
+            }
+            if stop.is_raised() {
+                break;
+            }
             let fluents = (0..network.fluents.len() as u32).map(|fluent| player.fluent(fluent)).collect();
             let made = choose(&mut player, &mut random, &mut plies);
             batches.push(Batch::new(&mut lanes, network, fluents, made));
         }
         let mut noise = Pcg64Mcg::seed_from_u64(seed);
-        for number in 0..n_batches as usize {
-            let (first, second) = (&batches[number].fluents, &batches[(number + 1) % n_batches as usize].fluents);
+        let n_batches = batches.len();
+        for number in 0..n_batches {
+            let (first, second) = (&batches[number].fluents, &batches[(number + 1) % n_batches].fluents);
             let mix = |(&a, &b): (&Vector, &Vector)| a.blend(Vector([(); 8].map(|()| noise.next_u64())), b);
             let fluents: Vec<Vector> = first.iter().zip(second).map(mix).collect();
             fluents.iter().enumerate().for_each(|(fluent, &which)| player.set_fluent(fluent as u32, which));
@@ -63,6 +75,8 @@ impl Samples {
     pub(super) fn refute(&mut self, network: &Network, action: &Action) -> bool {
         let lanes = &mut self.lanes;
         let there = |fluent: u32| action.fluent(fluent);
+        let goal_places: FxHashMap<(u32, i64), usize> =
+            network.goals.iter().enumerate().rev().map(|(at, goal)| ((goal.0, goal.1), at)).collect();
         self.batches.iter().any(|batch| {
             // Step 1. The image of the batch.
             let mut fluents = vec![Vector::ZERO; batch.fluents.len()];
@@ -83,8 +97,7 @@ impl Samples {
             let image = Batch::new(lanes, network, fluents, made);
             let goals = network.goals.iter().zip(&batch.goals).all(|(&(role, value, _), &here)| {
                 let to = action.roles[role as usize];
-                let there = network.goals.iter().position(|goal| (goal.0, goal.1) == (to, value));
-                there.map_or(Vector::ZERO, |there| image.goals[there]) == here
+                goal_places.get(&(to, value)).map_or(Vector::ZERO, |&there| image.goals[there]) == here
             });
             let next_differs = || {
                 let differs = |(a, b): (&Vector, &Vector)| !((*a ^ *b) & batch.goes_on).is_zero();

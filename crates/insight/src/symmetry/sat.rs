@@ -1,6 +1,7 @@
 //! Comparing outputs of the logic by satisfiability: is there a state, are there moves that tell them apart?
 
 use batsat::{Callbacks, ClauseKind, Lit, Solver, SolverInterface, SolverOpts, lbool};
+use gdl::Stop;
 use machine::network::Wire;
 use rustc_hash::FxHashMap;
 
@@ -21,6 +22,7 @@ pub(super) enum Answer {
 struct Patience {
     left: u64,
     n_gates: u64,
+    stop: Stop,
 }
 
 impl Callbacks for Patience {
@@ -31,7 +33,7 @@ impl Callbacks for Patience {
     }
 
     fn stop(&self) -> bool {
-        self.left == 0
+        self.left == 0 || self.stop.is_raised()
     }
 }
 
@@ -49,8 +51,15 @@ pub(super) struct Clauses<'a> {
 }
 
 impl<'a> Clauses<'a> {
-    pub(super) fn new(logic: &'a Logic, images: &'a [Option<Wire>], in_cycle: &'a [bool], conflicts: u64) -> Self {
-        let mut solver = Solver::new(SolverOpts::default(), Patience { left: conflicts, n_gates: 0 });
+    pub(super) fn new(
+        logic: &'a Logic,
+        images: &'a [Option<Wire>],
+        in_cycle: &'a [bool],
+        conflicts: u64,
+        stop: &Stop,
+    ) -> Self {
+        let patience = Patience { left: conflicts, n_gates: 0, stop: stop.clone() };
+        let mut solver = Solver::new(SolverOpts::default(), patience);
         let never = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![!never]);
         let literals = [FxHashMap::from_iter([(0, never)]), FxHashMap::from_iter([(0, never)])];
@@ -94,6 +103,9 @@ impl<'a> Clauses<'a> {
     /// Whether the image of the first wire of each pair equals the second.
     pub(super) fn compare(&mut self, pairs: &[(Wire, Wire)]) -> Answer {
         for &(here, there) in pairs {
+            if self.solver.cb().stop.is_raised() {
+                return Answer::Unknown;
+            }
             let (here, there) = (self.literal(here, 0), self.literal(there, 1));
             self.solver.cb_mut().n_gates = (self.literals[0].len() + self.literals[1].len()) as u64;
             for assumptions in [[here, !there], [!here, there]] {

@@ -266,6 +266,6 @@ fn path_lengths(source: &Side, target: &Side, mapping: &Mapping) -> Vec<String> 
 
 /// The rules without needless connectives and repeats.
 pub(crate) fn simplified(program: &Program) -> Program {
-    let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules));
+    let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules), &gdl::Stop::never());
     Program { symbols: program.symbols.clone(), rules: rules.into_iter().map(|(_, rule)| rule).collect() }
 }
