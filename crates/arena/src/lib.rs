@@ -20,7 +20,9 @@ mod tree;
 pub use contestant::{Clocks, Contestant, Decision, Factory, Rules};
 pub use judge::Judge;
 pub use process::{Launch, Process};
-pub use recognize::{Known, Met, Near, Recognition, Related, meet, recognize, refresh, remember, seed, variants};
+pub use recognize::{
+    Known, Met, Near, Recognition, Related, meet, meet_until, recognize, refresh, remember, seed, variants,
+};
 pub use record::Record;
 pub use scrambled::Scrambled;
 pub use seat::Seat;

@@ -4,8 +4,8 @@
 //! by comparing a sketch of the rules with those of all games. Whatever is found is then compared rule by rule, so that an
 //! answer never rests on a hash alone.
 
-use gdl::{Program, Source};
-use insight::canonical::{BUDGET, Canonical, canonical, isomorphism};
+use gdl::{Program, Source, Stop};
+use insight::canonical::{BUDGET, Canonical, canonical, canonical_until, isomorphism};
 use insight::mapping::Mapping;
 use insight::similar::{self, Form, Similarity, Sketch};
 use insight::variant::{self, Subject, Variant};
@@ -83,12 +83,18 @@ pub struct Near {
 
 /// Prepares a game for recognition.
 pub fn meet(program: Program) -> Met {
-    Met {
-        canonical: canonical(&program, BUDGET),
-        subject: Subject::new(&program),
-        sketch: Sketch::new(&program),
+    meet_until(program, &Stop::never()).expect("it is never stopped")
+}
+
+/// The same, unless it is stopped.
+pub fn meet_until(program: Program, stop: &Stop) -> Option<Met> {
+    let met = Met {
+        canonical: canonical_until(&program, BUDGET, stop),
+        subject: Subject::until(&program, stop)?,
+        sketch: Sketch::until(&program, stop),
         program,
-    }
+    };
+    (!stop.is_raised()).then_some(met)
 }
 
 impl Met {
@@ -230,7 +236,7 @@ fn read(game: &Game) -> Program {
 }
 
 fn parse(name: &str, rules: &str) -> Program {
-    let (tree, _) = gdl::parse(&Source::new(name, rules));
+    let (tree, _) = gdl::parse(&Source::of_any_length(name, rules));
     gdl::resolve(&tree).0
 }
 

@@ -7,7 +7,7 @@
 
 use gdl::program::{Formula, Program, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
-use gdl::{Relation, keyword};
+use gdl::{Relation, Stop, keyword};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::rule_form::rule_form;
@@ -370,10 +370,10 @@ impl Colors {
     }
 
     /// Refines until no more names are told apart, `n_rounds` times at most.
-    pub(crate) fn almost_stable(skeleton: &Skeleton, n_rounds: usize) -> Colors {
+    pub(crate) fn almost_stable(skeleton: &Skeleton, n_rounds: usize, stop: &Stop) -> Colors {
         let mut colors = Colors::new(skeleton, skeleton.kinds.clone());
         for _ in 0..n_rounds {
-            if !colors.refine(skeleton) {
+            if stop.is_raised() || !colors.refine(skeleton) {
                 break;
             }
         }

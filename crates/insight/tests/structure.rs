@@ -213,3 +213,30 @@ fn numbers_are_recognised() {
     let expected = [("at-most", "the first is at most the second"), ("sum", "the third is the sum of the others")];
     assert_eq!(meanings, expected.into());
 }
+
+/// Two roles that choose at the same time; white may have nothing to do after twelve rounds in which both chose `a`.
+fn streak(white_rests: bool) -> String {
+    let mut rules = String::from(
+        "(role white) (role black) (init (streak 0)) (init (step 0)) (choice a) (choice b) (choice c)
+        (<= (next (streak ?y)) (does white a) (does black a) (true (streak ?x)) (succ ?x ?y))
+        (<= together (does white a) (does black a)) (<= (next (streak 0)) (not together))
+        (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y)) (<= terminal (true (step 30)))
+        (<= (goal ?r 50) (role ?r))
+        (<= (legal black ?c) (choice ?c))\n",
+    );
+    (0..30).for_each(|number| rules.push_str(&format!("(succ {number} {})", number + 1)));
+    rules.push_str(match white_rests {
+        true => "(<= (legal white ?c) (choice ?c) (not (true (streak 12)))) (<= (legal white rest) (true (streak 12)))",
+        false => "(<= (legal white ?c) (choice ?c))",
+    });
+    rules
+}
+
+#[test]
+fn what_no_sample_shows_is_not_proved() {
+    let turns = |rules: &str| analyze(&read(rules), &Settings::default()).expect("a small game").turns;
+    let (always, mostly) = (turns(&streak(false)), turns(&streak(true)));
+    assert_eq!((always.kind, always.evidence), ("simultaneous", Evidence::Proved));
+    assert_eq!(mostly.kind, "simultaneous");
+    assert!(matches!(mostly.evidence, Evidence::Seen(_)), "white may have to rest");
+}

@@ -249,3 +249,27 @@ fn players_may_change_places() {
         }
     }
 }
+
+/// A game that ends when there is a circle of six links, or two circles of three.
+fn circles(links: &[(u32, u32)]) -> Program {
+    let mut rules = String::from(
+        "(role robot) (place 1) (place 2) (place 3) (init (step 1))
+        (<= (legal robot (link ?x ?y)) (place ?x) (place ?y)) (legal robot wait)
+        (<= (next (linked ?x ?y)) (does robot (link ?x ?y))) (<= (next (linked ?x ?y)) (true (linked ?x ?y)))
+        (<= (next (step 1)) (true (step 1))) (<= (goal robot 100) closed) (<= (goal robot 0) (not closed))
+        (<= terminal closed) (<= closed",
+    );
+    links.iter().for_each(|(x, y)| rules.push_str(&format!(" (true (linked ?v{x} ?v{y}))")));
+    rules.push(')');
+    gdl::read("circles", rules.as_bytes()).program
+}
+
+#[test]
+fn rules_that_only_look_alike_make_no_variant() {
+    let six = circles(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]);
+    let again = circles(&[(3, 1), (0, 4), (1, 5), (5, 0), (2, 3), (4, 2)]);
+    let two = circles(&[(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]);
+    let [six, again, two] = [six, again, two].map(|program| Subject::new(&program));
+    assert!(find(&six, &again, None).is_some(), "the same game in another order");
+    assert!(find(&six, &two, None).is_none(), "another game");
+}

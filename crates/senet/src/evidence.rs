@@ -17,6 +17,7 @@ use learn::model::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::guard;
 use crate::memory;
 use crate::ranking;
 use crate::rules::Rules;
@@ -53,8 +54,10 @@ impl Bar {
 /// Keeps the game, and gives the open memory.
 pub(crate) fn remember(rules: &Rules, store: Option<PathBuf>) -> anyhow::Result<Store> {
     let mut store = memory::open(store)?;
-    let met = arena::meet((*rules.program).clone());
-    arena::remember(&mut store, &met, &rules.game_name(), rules.source.text(), memory::now())?;
+    // A game that is too hard to describe in time is not remembered.
+    if let Some(met) = arena::meet_until((*rules.program).clone(), &guard::stop()) {
+        arena::remember(&mut store, &met, &rules.game_name(), rules.source.text(), memory::now())?;
+    }
     Ok(store)
 }
 

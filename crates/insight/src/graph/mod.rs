@@ -118,10 +118,12 @@ pub(crate) fn inverse(order: &[u32]) -> Vec<u32> {
 pub struct Fingerprint(pub u128);
 
 impl Fingerprint {
-    const EMPTY: Fingerprint = Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+    /// The fingerprint of nothing.
+    pub const EMPTY: Fingerprint = Fingerprint(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
 
     /// The fingerprint of what was read so far and some more.
-    pub(crate) fn with(self, bytes: &[u8]) -> Fingerprint {
+    #[must_use]
+    pub fn with(self, bytes: &[u8]) -> Fingerprint {
         let prime = 0x0000_0000_0100_0000_0000_0000_0000_013b;
         Fingerprint(bytes.iter().fold(self.0, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(prime)))
     }

@@ -90,7 +90,7 @@ fn compare_as(source: Form, target: Form, reading: Reading, budget: u32) -> Simi
         _ => None,
     };
     let names = from.names.iter().zip(&assignment.image).filter_map(image).collect();
-    let sorts = Abstraction::with_initial(&simplified(source.program), Reading::Same).sorts;
+    let sorts = Abstraction::with_initial(&simplified(source.program, &gdl::Stop::never()), Reading::Same).sorts;
     let mapping =
         along_orders(&sides[0], &sides[1], names, reading).between_originals(source.canonical, sorts, target.canonical);
     // Step 2. What the rules become.

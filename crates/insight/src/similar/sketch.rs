@@ -1,5 +1,6 @@
 //! A few numbers for each rule of a game, by which similar games are found among many.
 
+use gdl::Stop;
 use gdl::program::Program;
 
 use super::weight;
@@ -20,13 +21,21 @@ pub struct Sketch(Vec<u64>);
 impl Sketch {
     /// The sketch of a game.
     pub fn new(program: &Program) -> Sketch {
-        let skeleton = Abstraction::with_initial(&simplified(program), Reading::Same).skeleton;
+        Sketch::until(program, &Stop::never())
+    }
+
+    /// The sketch of a game; stopped, it has fewer numbers.
+    pub fn until(program: &Program, stop: &Stop) -> Sketch {
+        let skeleton = Abstraction::with_initial(&simplified(program, stop), Reading::Same).skeleton;
         let mut colors = Colors::new(&skeleton, skeleton.kinds.clone());
         let mut numbers = Vec::new();
         for step in 0..N_STEPS as u64 {
             let number =
                 |(&color, rule): (&u64, &Shape)| mix(color, step) & !WEIGHT | u64::from(weight(rule)).min(WEIGHT);
             numbers.extend(colors.rules.iter().zip(&skeleton.rules).map(number));
+            if stop.is_raised() {
+                break;
+            }
             colors = colors.refined(&skeleton);
         }
         numbers.sort_unstable();

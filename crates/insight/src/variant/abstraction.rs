@@ -7,10 +7,10 @@
 //!
 //! Variants that differ in nothing else have equal abstractions up to renaming.
 
-use gdl::Relation;
 use gdl::keyword;
 use gdl::program::{Program, Rule, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
+use gdl::{Relation, Stop};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::paths::contracted;
@@ -117,8 +117,11 @@ impl Abstraction {
             let class = index as u32;
             let met: FxHashSet<u32> =
                 objects.iter().filter_map(|&object| classes.insert((object, sort), class)).collect();
-            classes.values_mut().filter(|old| met.contains(old)).for_each(|old| *old = class);
-            chains[..index].iter_mut().filter(|chain| met.contains(&chain.class)).for_each(|chain| chain.class = class);
+            if !met.is_empty() {
+                classes.values_mut().filter(|old| met.contains(old)).for_each(|old| *old = class);
+                let met = chains[..index].iter_mut().filter(|chain| met.contains(&chain.class));
+                met.for_each(|chain| chain.class = class);
+            }
             chains[index].class = class;
         }
         // Step 3. Objects that rules with conditions name stay themselves.
@@ -209,9 +212,9 @@ impl Abstraction {
         true
     }
 
-    /// A number that equal abstractions share.
-    pub(crate) fn key(&self) -> u64 {
-        Colors::almost_stable(&self.skeleton, N_ROUNDS).key()
+    /// A number that equal abstractions share; stopped, any number.
+    pub(crate) fn key(&self, stop: &Stop) -> u64 {
+        Colors::almost_stable(&self.skeleton, N_ROUNDS, stop).key()
     }
 }
 

@@ -40,7 +40,7 @@ pub fn inverted_goal(program: &Program) -> Option<Program> {
 
 /// The game without one kind of fluent, and without what only it needs.
 pub fn without_fluent(program: &Program, functor: Relation) -> Option<Program> {
-    let rest = without(program, functor, Removal::Rule)?;
+    let rest = without(program, functor, Removal::Rule, &gdl::Stop::never())?;
     let kept = super::prune::needed(&rest);
     let rules = kept.into_iter().map(|id| rest.rules[id.0 as usize].clone()).collect();
     Some(Program { rules, ..rest })

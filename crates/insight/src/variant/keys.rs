@@ -1,7 +1,7 @@
 //! Numbers by which variants find each other.
 
-use gdl::Relation;
 use gdl::program::Program;
+use gdl::{Relation, Stop};
 
 use super::abstraction::{Abstraction, Reading};
 use super::prune::{Removal, fluents, without};
@@ -43,28 +43,29 @@ pub(crate) struct Reduced {
 }
 
 impl Keys {
-    /// The keys of a game whose rules are in simple form.
-    pub(crate) fn new(program: &Program) -> Keys {
-        let (whole, contracted) = keys(program);
+    /// The keys of a game whose rules are in simple form; `None` if stopped.
+    pub(crate) fn until(program: &Program, stop: &Stop) -> Option<Keys> {
+        let (whole, contracted) = keys(program, stop)?;
         let mut reduced: Vec<Reduced> = Vec::new();
         for functor in features(program) {
             for removal in [Removal::Rule, Removal::Literal] {
-                let Some(rest) = without(program, functor, removal) else { continue };
-                let (keys, _) = keys(&rest);
+                let Some(rest) = without(program, functor, removal, stop) else { continue };
+                let (keys, _) = keys(&rest, stop)?;
                 if reduced.iter().all(|known| known.keys != keys) {
                     reduced.push(Reduced { functor, removal, keys });
                 }
             }
         }
-        Keys { whole, contracted, reduced }
+        (!stop.is_raised()).then_some(Keys { whole, contracted, reduced })
     }
 
     /// As much of the keys as `source` of [`find`](super::find) needs, where these were found to be shared. It takes a
     /// fraction of the time.
     pub(crate) fn of_source(program: &Program, shared: &[u64]) -> Keys {
         let mut same = Abstraction::new(program, Reading::Same);
-        let whole = same.key();
-        let contracted = if same.contract_paths() { same.key() } else { whole };
+        let never = &Stop::never();
+        let whole = same.key(never);
+        let contracted = if same.contract_paths() { same.key(never) } else { whole };
         let mut open: Vec<u64> = shared.iter().copied().filter(|&key| key != whole && key != contracted).collect();
         let mut reduced = Vec::new();
         for functor in features(program) {
@@ -72,8 +73,8 @@ impl Keys {
                 if open.is_empty() {
                     break;
                 }
-                let Some(rest) = without(program, functor, removal) else { continue };
-                let key = Abstraction::new(&rest, Reading::Same).key();
+                let Some(rest) = without(program, functor, removal, never) else { continue };
+                let key = Abstraction::new(&rest, Reading::Same).key(never);
                 if open.contains(&in_part(key)) {
                     open.retain(|&other| other != in_part(key));
                     reduced.push(Reduced { functor, removal, keys: vec![(Reading::Same, key)] });
@@ -110,18 +111,23 @@ fn in_part(key: u64) -> u64 {
     mix(key, 1)
 }
 
-/// The keys of a game, as it is and with paths contracted.
-fn keys(program: &Program) -> (ByReading, ByReading) {
+/// The keys of a game, as it is and with paths contracted; `None` if stopped.
+fn keys(program: &Program, stop: &Stop) -> Option<(ByReading, ByReading)> {
     let same = Abstraction::new(program, Reading::Same);
-    let others = same.readings(program).into_iter().map(|reading| (reading, Abstraction::new(program, reading)));
-    let mut all: Vec<(Reading, Abstraction)> = others.collect();
+    let mut all: Vec<(Reading, Abstraction)> = Vec::new();
+    for reading in same.readings(program) {
+        if stop.is_raised() {
+            return None;
+        }
+        all.push((reading, Abstraction::new(program, reading)));
+    }
     all.insert(0, (Reading::Same, same));
-    let whole: ByReading = all.iter().map(|(reading, abstraction)| (*reading, abstraction.key())).collect();
+    let whole: ByReading = all.iter().map(|(reading, abstraction)| (*reading, abstraction.key(stop))).collect();
     let mut contracted = whole.clone();
     for ((_, key), (_, abstraction)) in contracted.iter_mut().zip(&mut all) {
-        if abstraction.contract_paths() {
-            *key = abstraction.key();
+        if !stop.is_raised() && abstraction.contract_paths() {
+            *key = abstraction.key(stop);
         }
     }
-    (whole, contracted)
+    (!stop.is_raised()).then_some((whole, contracted))
 }

@@ -38,9 +38,9 @@ pub(crate) mod side;
 
 use std::collections::BTreeMap;
 
-use gdl::Relation;
 use gdl::program::{Program, RuleId};
 use gdl::symbol::SymbolId;
+use gdl::{Relation, Stop};
 
 pub use keys::Keys;
 
@@ -157,13 +157,18 @@ pub struct Subject {
 impl Subject {
     /// Gets a game ready.
     pub fn new(program: &Program) -> Subject {
-        let program = simplified(program);
-        Subject { keys: Keys::new(&program), program }
+        Subject::until(program, &Stop::never()).expect("it is never stopped")
+    }
+
+    /// Gets a game ready, unless that is stopped.
+    pub fn until(program: &Program, stop: &Stop) -> Option<Subject> {
+        let program = simplified(program, stop);
+        Some(Subject { keys: Keys::until(&program, stop)?, program })
     }
 
     /// Gets a game ready to be the source of [`find`], and nothing else. `shared` are its own keys that the target wants.
     pub fn source(program: &Program, shared: &[u64]) -> Subject {
-        let program = simplified(program);
+        let program = simplified(program, &Stop::never());
         Subject { keys: Keys::of_source(&program, shared), program }
     }
 
@@ -202,7 +207,8 @@ fn equal_parts(source: &Subject, target: &Subject, roles: Option<(SymbolId, Symb
         Side::new(&subject.program, reading)
     }
     let rest = |subject: &Subject, part: &Reduced| {
-        let rest = without(&subject.program, part.functor, part.removal).expect("its keys are known");
+        let rest = without(&subject.program, part.functor, part.removal, &Stop::never());
+        let rest = rest.expect("its keys are known");
         (rest, subject.program.symbols.name(part.functor.name).to_owned())
     };
     for &(reading, key) in &target.keys.whole {
@@ -265,7 +271,7 @@ fn path_lengths(source: &Side, target: &Side, mapping: &Mapping) -> Vec<String> 
 }
 
 /// The rules without needless connectives and repeats.
-pub(crate) fn simplified(program: &Program) -> Program {
-    let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules), &gdl::Stop::never());
+pub(crate) fn simplified(program: &Program, stop: &Stop) -> Program {
+    let rules = normal::rules(&program.symbols, (0..).map(RuleId).zip(&program.rules), stop);
     Program { symbols: program.symbols.clone(), rules: rules.into_iter().map(|(_, rule)| rule).collect() }
 }

@@ -1,8 +1,8 @@
 //! Leaving parts of a game out.
 
-use gdl::keyword;
 use gdl::program::{Atom, Formula, Program, Relation, Rule, RuleId, Term};
 use gdl::symbol::{SymbolId, Symbols};
+use gdl::{Stop, keyword};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What says how a game is played, once it has begun.
@@ -49,11 +49,11 @@ fn reached(program: &Program, is_root: impl Fn(SymbolId) -> bool) -> Vec<RuleId>
 
 /// The functors of the fluents, in the order in which they come in the rules.
 pub(crate) fn fluents(program: &Program) -> Vec<Relation> {
-    let mut found = Vec::new();
+    let (mut found, mut known) = (Vec::new(), FxHashSet::default());
     for rule in &program.rules {
         let mut add = |atom: &Atom| {
             let functor = fluent(atom).and_then(Term::functor);
-            found.extend(functor.filter(|functor| !found.contains(functor)));
+            found.extend(functor.filter(|functor| known.insert(*functor)));
         };
         add(&rule.head);
         rule.for_each_body_atom(|atom, _| add(atom));
@@ -76,11 +76,14 @@ pub(crate) enum Removal {
 }
 
 /// The game without one kind of fluent. With it go the rules (or the literals) that use it, and the relations that are left
-/// without a rule. `None` if nothing playable is left, or less than half of the rules.
-pub(crate) fn without(program: &Program, functor: Relation, removal: Removal) -> Option<Program> {
+/// without a rule. `None` if nothing playable is left, or less than half of the rules; or if stopped.
+pub(crate) fn without(program: &Program, functor: Relation, removal: Removal, stop: &Stop) -> Option<Program> {
     let mut gone = Gone { functor, relations: FxHashSet::default() };
     let mut rules = program.rules.clone();
     loop {
+        if stop.is_raised() {
+            return None;
+        }
         let n_before = gone.relations.len();
         rules = rules.iter().filter_map(|rule| gone.left_of_rule(rule, removal)).collect();
         let defined: FxHashSet<Relation> = rules.iter().map(|rule| rule.head.relation()).collect();
@@ -232,7 +235,7 @@ mod tests {
         let program = gdl::read("test", GAME.as_bytes()).program;
         let step = Relation { name: program.symbols.find("step").expect("a name"), arity: 1 };
         let rest = |removal| {
-            let rest = without(&program, step, removal).expect("enough is left");
+            let rest = without(&program, step, removal, &Stop::never()).expect("enough is left");
             let played = played(&rest);
             texts(&rest, played)
         };
@@ -242,6 +245,6 @@ mod tests {
         let by_literal = rest(Removal::Literal);
         assert_eq!(by_literal, [&both[..], &["goal r 1"]].concat());
         let on = Relation { name: program.symbols.find("on").expect("a name"), arity: 1 };
-        assert!(without(&program, on, Removal::Rule).is_none(), "no goal is left");
+        assert!(without(&program, on, Removal::Rule, &Stop::never()).is_none(), "no goal is left");
     }
 }

@@ -58,12 +58,11 @@ pub(crate) fn run(arguments: Analyze) -> anyhow::Result<ExitCode> {
     let _time = guard::within(arguments.time);
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
-    let default = Settings::default();
-    let limits = machine::Limits { stop: guard::stop(), ..default.limits };
-    let settings = Settings { seed: arguments.seed, ground: guard::ground_budget(), limits, ..Settings::default() };
+    let settings = Settings { seed: arguments.seed, ..Settings::default() }.until(&guard::stop());
     let analysis =
         analyze(&rules.program, &settings).map_err(|reason| anyhow!("`{}`: {reason}", rules.source.name()))?;
-    if !arguments.no_remember {
+    // What was stopped is not worth keeping: the next time may find more.
+    if !arguments.no_remember && !analysis.stopped {
         remember(&rules, &analysis, arguments.store, &settings)?;
     }
     let mut out = screen::out();
@@ -78,7 +77,7 @@ pub(crate) fn run(arguments: Analyze) -> anyhow::Result<ExitCode> {
 /// Keeps the game, and what was found in it, unless the memory has that already.
 fn remember(rules: &Rules, analysis: &Analysis, store: Option<PathBuf>, settings: &Settings) -> anyhow::Result<()> {
     let mut store = memory::open(store)?;
-    let met = arena::meet((*rules.program).clone());
+    let Some(met) = arena::meet_until((*rules.program).clone(), &guard::stop()) else { return Ok(()) };
     arena::remember(&mut store, &met, &rules.game_name(), rules.source.text(), memory::now())?;
     let Some(game) = store.find(met.fingerprint())? else { return Ok(()) };
     if game.structures.is_some() {
@@ -101,6 +100,9 @@ fn report(name: &str, analysis: &Analysis, relations: bool) -> String {
     let mut text = String::new();
     // Writing to a string can't fail.
     let _ = summary(&mut text, name, analysis);
+    if analysis.stopped {
+        text.push_str("  stopped   before its time: there may be more to find, and less to count on\n");
+    }
     analysis.boards.iter().for_each(|board| _ = self::board(&mut text, board));
     let _ = rest(&mut text, analysis);
     if relations {

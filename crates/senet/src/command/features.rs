@@ -19,7 +19,7 @@ use features::select::{Evidence, Labels};
 use gdl::keyword;
 use gdl::program::Term;
 use gdl::symbol::Symbols;
-use insight::canonical::{self, canonical};
+use insight::canonical::{self, canonical_until};
 use serde::Serialize;
 
 use super::learn::read_duration;
@@ -121,8 +121,9 @@ pub(crate) fn run(arguments: Features) -> anyhow::Result<ExitCode> {
     let bar = Bar::new();
     // Step 1. The game, in its canonical form and in its own words.
     bar.show("analysing the rules", 0, 0);
-    let form = canonical(&rules.program, canonical::BUDGET);
-    let game = Game::new(form.respelled(&rules.program), arguments.seed)
+    let stop = guard::stop();
+    let form = canonical_until(&rules.program, canonical::BUDGET, &stop);
+    let game = Game::until(form.respelled(&rules.program), arguments.seed, &stop)
         .map_err(|reason| anyhow!("`{}` can't be grounded, so it has no features: {reason}", rules.source.name()))?;
     let own = match &arguments.explain {
         Some(Some(text)) if text.trim().parse::<usize>().is_err() => Some(read_feature(text, &game.program.symbols)?),

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use arena::store::{Entry, Remembered};
-use arena::{Met, Near, Recognition, Related, meet, recognize, remember};
+use arena::{Met, Near, Recognition, Related, meet_until, recognize, remember};
 use clap::Args;
 use gdl::Program;
 use insight::mapping::{Kind, Mapping};
@@ -67,7 +68,9 @@ pub(crate) fn run(arguments: Recognize) -> anyhow::Result<ExitCode> {
     let rules = rules::read(&arguments.rules)?;
     rules::accept(&rules)?;
     let mut store = memory::open(arguments.store)?;
-    let met = meet((*rules.program).clone());
+    let met = meet_until((*rules.program).clone(), &guard::stop()).ok_or_else(|| {
+        anyhow!("`{}` was not compared with other games: {}", rules.source.name(), guard::reason().unwrap_or_default())
+    })?;
     let found = recognize(&store, &met)?;
     let name = arguments.name.unwrap_or_else(|| rules.game_name());
     let mut is_new = false;
