@@ -418,6 +418,10 @@ impl Columns {
             }
             let literal = literals.remove(best?.1);
             let (table, values) = self.table(&literal)??;
+            // Known values are told by the bits of a word.
+            if values.len() > u32::BITS as usize {
+                return None;
+            }
             let mut mask = 0;
             let (mut key, mut bind, mut same) = (Vec::new(), Vec::<(usize, VarId)>::new(), Vec::new());
             for (column, &value) in values.iter().enumerate() {
@@ -694,7 +698,7 @@ impl Sum {
 
     /// Adds the numbers, times a weight.
     fn add_to(&self, values: &mut [i32], weight: i32) {
-        for (digit, plane) in self.planes.chunks(self.words.max(1)).enumerate() {
+        for (digit, plane) in self.planes.chunks(self.words).enumerate() {
             let weight = weight.saturating_mul(1i32.checked_shl(digit as u32).unwrap_or(i32::MAX));
             for (word, &bits) in plane.iter().enumerate() {
                 let mut bits = bits;

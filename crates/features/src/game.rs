@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use gdl::datalog::Terms;
 use gdl::ground;
-use gdl::keyword;
 use gdl::program::{Program, Relation};
+use gdl::{Stop, keyword};
+use insight::analysis;
 use insight::sample::{self, Samples};
 use insight::structure::{self, Structure};
 use insight::symmetry::{self, Grid, Symmetries};
 use insight::universe::{self, Circuit, Universe};
 use machine::network::{self, Network, Wire};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::own_term;
 
@@ -27,16 +28,24 @@ pub struct Game {
     pub samples: Samples,
     /// Boards, orders, pieces, quantities, turns.
     pub structure: Structure,
+    /// Ends all work on the game before its time.
+    pub stop: Stop,
 }
 
 impl Game {
     /// Grounds and analyses a game; without a network there is a reason instead.
     pub fn new(program: Program, seed: u64) -> Result<Game, String> {
+        Game::until(program, seed, &Stop::never())
+    }
+
+    /// The same, with a token that ends it, and all further work on the game, before its time.
+    pub fn until(program: Program, seed: u64, stop: &Stop) -> Result<Game, String> {
         let program = Arc::new(program);
-        let (universe, circuit) = universe::survey(&program, &ground::Budget::default())?;
-        let samples = sample::play(&universe, &circuit, &sample::Budget::default(), seed);
-        let structure = structure::find(&universe, Some(&circuit), &samples, &insight::prove::Budget::default());
-        Ok(Game { program, universe, circuit, samples, structure })
+        let settings = analysis::Settings::default().until(stop);
+        let (universe, circuit) = universe::survey(&program, &settings.ground)?;
+        let samples = sample::play(&universe, &circuit, &settings.sample, seed);
+        let structure = structure::find(&universe, Some(&circuit), &samples, &settings.prove);
+        Ok(Game { program, universe, circuit, samples, structure, stop: stop.clone() })
     }
 
     /// The symmetries that are proved, those of boards among them; `None` if the ground rules were too many to be kept.
@@ -44,7 +53,8 @@ impl Game {
         let (ground, network) = (self.circuit.ground.as_ref()?, &self.circuit.network);
         let boards = self.structure.boards.iter();
         let grids: Vec<Grid> = boards.map(|board| Grid::of_board(board, &self.universe, ground, network)).collect();
-        Some(symmetry::find_on_boards(ground, Some(network), &grids, &symmetry::Budget::default(), seed))
+        let budget = symmetry::Budget { stop: self.stop.clone(), ..symmetry::Budget::default() };
+        Some(symmetry::find_on_boards(ground, Some(network), &grids, &budget, seed))
     }
 }
 
@@ -67,12 +77,12 @@ impl Views {
         let dynamic = universe::dynamic_relations(&game.program);
         let keywords = [(keyword::LEGAL, 2), (keyword::GOAL, 2), (keyword::TERMINAL, 0)];
         let keywords = keywords.map(|(name, arity)| Relation { name, arity });
-        let mut all: Vec<Relation> = Vec::new();
+        let (mut all, mut known): (Vec<Relation>, FxHashSet<Relation>) = Default::default();
         for rule in &game.program.rules {
             let relation = rule.head.relation();
             let depends_on_state = dynamic.get(&relation) == Some(&false);
             let is_output = matches!(relation.name, keyword::NEXT | keyword::INIT);
-            if depends_on_state && !is_output && !all.contains(&relation) {
+            if depends_on_state && !is_output && known.insert(relation) {
                 all.push(relation);
             }
         }
@@ -81,8 +91,9 @@ impl Views {
     }
 
     fn of(game: &Game, relations: Vec<Relation>) -> Result<Views, String> {
-        let ground = ground::ground_with(&game.program, &relations, &ground::Budget::default());
-        let network = network::build(ground.map_err(|failure| failure.to_string())?, &gdl::Stop::never());
+        let budget = ground::Budget { stop: game.stop.clone(), ..ground::Budget::default() };
+        let ground = ground::ground_with(&game.program, &relations, &budget);
+        let network = network::build(ground.map_err(|failure| failure.to_string())?, &game.stop);
         Views::on(game, network.map_err(|failure| failure.to_string())?, relations)
     }
 

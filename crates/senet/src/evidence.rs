@@ -123,6 +123,10 @@ pub(crate) fn positions(
         StopReason::Cancelled => Some("playing was stopped".to_owned()),
     };
     let positions = collected.positions;
+    // Positions of play that was stopped are used, but not kept: there should be more.
+    if collected.stopped == StopReason::Cancelled {
+        return Ok(Played { positions, reused: false, stopped });
+    }
     if let Some(file) = file {
         write_whole(file, &positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
     }
@@ -204,7 +208,7 @@ pub(crate) fn features_while(
         seconds: seconds(),
         features: features.iter().map(|feature| feature.display(&symbols).to_string()).collect(),
     };
-    if !complete {
+    if !complete || game.stop.is_raised() {
         return Ok((features, kept.seconds));
     }
     memory.keep_features(key, played.len() as u64, &serde_json::to_vec(&kept)?, memory::now())?;

@@ -8,11 +8,11 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
-use std::hash::{Hash, Hasher};
 
 use gdl::program::Term;
 use gdl::symbol::keyword;
-use rustc_hash::{FxHashMap, FxHasher};
+use insight::graph::Fingerprint;
+use rustc_hash::FxHashMap;
 
 use super::canonical::canonical;
 use super::domain::Domains;
@@ -294,7 +294,7 @@ struct Generation<'a> {
     /// The canonical features that were met.
     formulas: FxHashMap<Feature, ()>,
     /// Kept features by the hash of their values.
-    by_values: FxHashMap<u64, usize>,
+    by_values: FxHashMap<u128, usize>,
     nodes: Vec<Node>,
     best: BinaryHeap<Item>,
     /// The nodes about each thing, oldest first.
@@ -434,14 +434,13 @@ impl Generation<'_> {
 
 /// A hash that values have in common with their multiples and with what differs from them by a constant: a linear evaluation
 /// can't tell these apart.
-fn essence(values: &[i32]) -> u64 {
+fn essence(values: &[i32]) -> u128 {
     let base = i64::from(values.first().copied().unwrap_or(0));
     let differences = || values.iter().map(|&value| i64::from(value) - base);
     let divisor = differences().fold(0, |divisor, difference| gcd(divisor, difference.abs()));
     let sign = differences().find(|&difference| difference != 0).map_or(1, i64::signum);
-    let mut hasher = FxHasher::default();
-    differences().for_each(|difference| (sign * difference / divisor.max(1)).hash(&mut hasher));
-    hasher.finish()
+    let essential = differences().map(|difference| sign * difference / divisor.max(1));
+    essential.fold(Fingerprint::EMPTY, |hash, number| hash.with(&number.to_le_bytes())).0
 }
 
 fn gcd(mut a: i64, mut b: i64) -> i64 {

@@ -6,17 +6,18 @@
 //! least are followed. Trials that look alike nearly always are alike, so that the search ends after a few; only where they
 //! differ after all might the form depend on the order.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-
 use gdl::program::{Term, VarId};
 use rustc_hash::FxHashMap;
 
+use super::stable::hash;
 use crate::feature::{Feature, Weight};
 use crate::formula::Formula;
 
 /// Complete colourings that are compared.
 const MAX_LEAVES: usize = 24;
+/// The most variables that are told apart. Features that anybody would want have a few; with more, the form depends on the
+/// order of conjuncts.
+const MAX_VARIABLES: usize = 64;
 
 /// The feature with its variables numbered and its conjuncts and disjuncts sorted in a way that depends on its meaning
 /// alone. Repeats in conjunctions and disjunctions are dropped, and nested ones are flattened.
@@ -31,6 +32,9 @@ pub fn canonical(feature: &Feature) -> Feature {
     }
     let flat = Feature { formula, ..feature.clone() };
     let vars: Vec<VarId> = flat.formula.variables().into_iter().collect();
+    if vars.len() > MAX_VARIABLES {
+        return thesis_key(&flat);
+    }
     let mut colours: FxHashMap<VarId, u64> = FxHashMap::default();
     for &var in &vars {
         colours.insert(var, hash(&(flat.list.contains(&var), weighs(&flat.weight, var))));
@@ -43,15 +47,13 @@ pub fn canonical(feature: &Feature) -> Feature {
 /// The key of the thesis: variables numbered by their first occurrence from left to right, then everything sorted. Formulas
 /// that differ in the order of conjuncts may have different keys.
 pub fn thesis_key(feature: &Feature) -> Feature {
-    let mut order: Vec<VarId> = Vec::new();
+    let mut number: FxHashMap<VarId, u32> = FxHashMap::default();
     feature.formula.for_each_term(&mut |term| {
         term.for_each_var(&mut |var| {
-            if !order.contains(&var) {
-                order.push(var);
-            }
+            let next = number.len() as u32;
+            number.entry(var).or_insert(next);
         });
     });
-    let number: FxHashMap<VarId, u32> = order.into_iter().zip(0..).collect();
     renumbered(feature, &number)
 }
 
@@ -116,13 +118,6 @@ fn sorted(formula: &Formula) -> Formula {
         Formula::Distinct(a, b) if b < a => Formula::Distinct(b.clone(), a.clone()),
         other => other.clone(),
     }
-}
-
-fn hash(value: &impl Hash) -> u64 {
-    // The standard hasher with its fixed keys is the same in every run.
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 struct Search<'a> {

@@ -17,6 +17,7 @@ pub mod roots;
 pub mod rules;
 pub mod select;
 pub mod simplify;
+mod stable;
 pub mod transform;
 pub mod unify;
 pub mod vary;

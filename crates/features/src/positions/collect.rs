@@ -138,7 +138,7 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
             n_positions: all.len(),
             spent: 1.0 - engine.gates_left as f64 / settings.gates.max(1) as f64,
         };
-        if !progress(told) {
+        if !progress(told) || game.stop.is_raised() {
             stopped = StopReason::Cancelled;
             break;
         }
@@ -222,7 +222,9 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
         // Step 4. Play, and keep as many positions as are wanted.
         let outcomes = play::play(&mut engine, &players, plans, &bounds, &mut random, &mut own);
         n_matches += n as usize;
-        if engine.gates_left <= go_on_above {
+        if game.stop.is_raised() {
+            stopped = StopReason::Cancelled;
+        } else if engine.gates_left <= go_on_above {
             stopped = StopReason::Gates;
         }
         let own = thin(own, target, &mut random);

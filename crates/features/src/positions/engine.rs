@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gdl::Stop;
 use machine::lanes::{Compiled, LANES, Lanes, Vector};
 use machine::network::Network;
 
@@ -16,6 +17,7 @@ pub(super) struct Engine {
     grades: Grades,
     /// Gates left to evaluate, 512 lanes counting as one.
     pub(super) gates_left: u64,
+    stop: Stop,
     n_ops: [u64; 3],
 }
 
@@ -48,7 +50,14 @@ impl Engine {
         // Gates cost more where their values don't stay in a cache of the processor, by about half for each 2 MiB.
         let n_values = n_ops.iter().sum::<u64>() + (network.fluents.len() + network.moves.len()) as u64;
         let n_ops = n_ops.map(|n| n + n * n_values * size_of::<Vector>() as u64 / (4 << 20));
-        Engine { lanes: Lanes::new(compiled), grades: Grades::new(game), gates_left: gates, n_ops, network }
+        Engine {
+            lanes: Lanes::new(compiled),
+            grades: Grades::new(game),
+            gates_left: gates,
+            stop: game.stop.clone(),
+            n_ops,
+            network,
+        }
     }
 
     pub(super) fn n_words(&self) -> usize {
@@ -71,9 +80,9 @@ impl Engine {
         state
     }
 
-    /// Takes work from the budget.
+    /// Takes work from the budget; if the game is to be stopped, all of it.
     pub(super) fn pay(&mut self, gates: u64) {
-        self.gates_left = self.gates_left.saturating_sub(gates);
+        self.gates_left = if self.stop.is_raised() { 0 } else { self.gates_left.saturating_sub(gates) };
     }
 
     /// What bringing states in and out costs, in gates: about 100 for each square of 64 states and 64 fluents.
