@@ -2,16 +2,15 @@
 //! system gives the lock up when the process ends in any way, so what a killed one had claimed is free at once.
 
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, files};
 
 /// The end of the names of owners' files.
-pub(super) const OWNER: &str = ".owner";
+const OWNER: &str = ".owner";
 
 /// Somebody who claims matches, as long as it lives.
 pub struct Owner {
@@ -48,19 +47,25 @@ impl Store {
         let since = self.last_match()?;
         let Some(folder) = &self.folder else { return Ok(Owner { name: String::new(), since, lock: None }) };
         fs::create_dir_all(folder).map_err(|error| StoreError::Folder(folder.clone(), error))?;
+        // What killed processes left.
+        let names = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name.ends_with(OWNER)).for_each(|name| _ = is_alive(folder, &name));
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{}-{number}{OWNER}", std::process::id());
             let path = folder.join(&name);
-            match File::create_new(&path) {
-                Ok(file) => {
-                    file.lock().map_err(|error| StoreError::File(path.clone(), error))?;
-                    return Ok(Owner { name, since, lock: Some((path, file)) });
-                }
-                // One of a process that was killed, or of another machine.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => _ = is_alive(folder, &name),
-                Err(error) => return Err(StoreError::File(path, error)),
+            if path.exists() {
+                continue;
             }
+            // It is locked before it gets its name, so that nobody takes it for one that was left.
+            let (unfinished, file) = files::Unfinished::create(&path)?;
+            file.lock().map_err(|error| StoreError::File(path.clone(), error))?;
+            unfinished.name(&path)?;
+            return Ok(Owner { name, since, lock: Some((path, file)) });
         }
     }
 
@@ -93,7 +98,7 @@ impl Store {
 }
 
 /// Whether the process of an owner runs. The file of one that does not is removed.
-pub(super) fn is_alive(folder: &Path, owner: &str) -> bool {
+fn is_alive(folder: &Path, owner: &str) -> bool {
     let path = folder.join(owner);
     let Ok(file) = File::open(&path) else { return false };
     match file.try_lock() {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::Transaction;
 
-use super::{Store, StoreError, claims, hash};
+use super::{Store, StoreError, hash};
 
 /// The end of a file's name while it is written.
 const UNFINISHED: &str = ".unfinished";
@@ -164,8 +164,6 @@ impl Store {
             let is_old = || age().is_some_and(|age| age > ABANDONED);
             let of_nobody = if name.ends_with(UNFINISHED) {
                 is_old()
-            } else if name.ends_with(claims::OWNER) {
-                is_old() && !claims::is_alive(&folder, &name)
             } else {
                 (names.contains(&name) || MADE_AGAIN.iter().any(|end| name.ends_with(end)) && is_old())
                     && !is_named(&transaction, &name)?
