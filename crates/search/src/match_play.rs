@@ -108,8 +108,8 @@ impl Work {
 pub type Think<'a> = dyn FnMut(RoleId, &mut dyn FnMut(&Limit) -> Answer) -> Answer + 'a;
 
 /// Plays a match from the initial state, or on from the moves given, for at most `cap` joint moves in all. A player for each role.
-/// `think` is called whenever a role has a choice; it is given the role and must call what else it is given with a limit, once:
-/// so clocks are the caller's.
+/// `think` is called whenever a role has a choice; it is given the role and calls what else it is given with a limit, once: so clocks
+/// are the caller's. An answer without a move gives the match up.
 pub fn play(
     machine: &mut Scalar,
     players: &mut [&mut dyn Player],
@@ -155,7 +155,8 @@ pub fn play_on(
                 _ => {
                     let answer = think(id, &mut |limit| players[role].choose(machine.bits(), id, limit));
                     record.work[role].add(&answer);
-                    answer.joint[role]
+                    let Some(&chosen) = answer.joint.get(role) else { break };
+                    chosen
                 }
             };
             assert!(legal.contains(&chosen), "the player of role {role} chose an illegal move");
