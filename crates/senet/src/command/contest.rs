@@ -242,10 +242,11 @@ fn report(contest: &Contest, played: &Played, is_json: bool, is_markdown: bool) 
     if let Some(test) = &contest.test {
         let names = contest.names();
         for (place, one) in names.iter().enumerate() {
-            for other in &names[place + 1..] {
+            for (next, other) in (place + 1..).zip(&names[place + 1..]) {
                 let duel = score::duel(&played.matches, one, other);
                 let [low, high] = [test.p0, test.p1].map(search::statistics::elo);
-                match score::decided(test, &played.matches, one, other) {
+                match score::decided(test, &played.planned, (&played.matches, &played.failures), &names, [place, next])
+                {
                     Some(true) => writeln!(out, "{one} is better than {other}: {high:.0} points sooner than {low:.0}")?,
                     Some(false) => writeln!(out, "{one} is not {high:.0} points better than {other}: {low:.0} sooner")?,
                     None if duel.n > 0 => writeln!(out, "{one} and {other}: not decided after {} matches", duel.n)?,

@@ -102,6 +102,8 @@ pub(crate) struct Played {
     pub(crate) n_before: usize,
     /// How many matches this process has played; others may have played some at the same time.
     pub(crate) n_own: usize,
+    /// All matches that were planned, in their order.
+    pub(crate) planned: Vec<Pairing>,
     /// How many were left out since a test had decided.
     pub(crate) n_spared: usize,
     /// What went wrong, each once, with how often.
@@ -256,15 +258,17 @@ impl Contest {
             .collect::<Result<_, _>>()
             .map_err(|why| anyhow!(why))?;
         let shared = Mutex::new(shared);
+        let mut planned: Vec<Pairing> = Vec::new();
         for round in 0..plan.n_rounds() {
             let pairings = plan.round(round, &locked(&shared).matches);
+            planned.extend_from_slice(&pairings);
             // The seatings of a pair with an opening belong together, so that nobody is helped by a better seat.
             let turns: Vec<&[Pairing]> = pairings.chunk_by(|one, other| one.turn() == other.turn()).collect();
             let n_missing = pairings.len() - locked(&shared).n_played(&pairings);
             let n_all = locked(&shared).n_done() + n_missing;
             let one = |_: &mut (), number: u32| {
                 let turn = turns[number as usize];
-                self.turn(&shared, turn, &openings[turn[0].game][turn[0].opening], (bar, n_all))
+                self.turn(&shared, (&planned, turn), &openings[turn[0].game][turn[0].opening], (bar, n_all))
             };
             loop {
                 match_play::on_threads(0..turns.len() as u32, self.parallel, || (), one);
@@ -287,7 +291,7 @@ impl Contest {
         let Shared { matches, failures, spared, complaints, n_own, .. } = shared;
         let of_players = |played: &PlayedMatch| played.seats.iter().all(|seat| names.contains(&seat.player));
         let matches = matches.into_iter().filter(of_players).collect();
-        Ok(Played { id, matches, failures, n_before, n_own, n_spared: spared.len(), complaints })
+        Ok(Played { id, planned, matches, failures, n_before, n_own, n_spared: spared.len(), complaints })
     }
 
     /// Plays the missing matches of a turn that nobody else plays and keeps them, unless the pair has been decided; nothing if no other
@@ -295,7 +299,7 @@ impl Contest {
     fn turn(
         &self,
         shared: &Mutex<Shared>,
-        turn: &[Pairing],
+        (planned, turn): (&[Pairing], &[Pairing]),
         opening: &[Vec<String>],
         shown: (&Bar, usize),
     ) -> Option<()> {
@@ -303,8 +307,9 @@ impl Contest {
         if let Some(test) = &self.test {
             let mut table = locked(shared);
             let (one, other) = (turn[0].lineup.iter().min()?, turn[0].lineup.iter().max()?);
-            let is_decided = score::decided(test, &table.matches, &names[*one], &names[*other]).is_some();
-            if is_decided && table.n_played(turn) == 0 {
+            let sides = (&table.matches[..], &table.failures[..]);
+            let decided = score::decided(test, planned, sides, &names, [*one, *other]);
+            if decided.is_some() && table.n_played(turn) == 0 {
                 table.spared.extend(turn.iter().map(|pairing| pairing.name.clone()));
                 return Some(());
             }

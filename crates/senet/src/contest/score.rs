@@ -1,12 +1,14 @@
 //! What the matches of a contest come to: standings, cross tables and ratings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use arena::rating::{Rating, Results};
 use arena::store::PlayedMatch;
 use search::statistics::{self, Sprt};
 use serde::Serialize;
+
+use super::pairing::Pairing;
 
 /// Even matches that everybody is given, so that those who have won everything have a rating, too.
 const PRIOR: f64 = 1.0;
@@ -60,10 +62,10 @@ pub(crate) fn failures_text(matches: &[PlayedMatch]) -> String {
     failures(matches).into_iter().map(line).collect()
 }
 
-/// The points of one against the other after each match in which they met: a win is 1, a draw ½.
-fn duels(matches: &[PlayedMatch], one: &str, other: &str) -> impl Iterator<Item = Duel> {
-    let results = matches.iter().filter_map(move |played| Some((result(played, one)?, result(played, other)?)));
-    results.scan(Duel::default(), |duel, (own, theirs)| {
+/// The points of one against the other in all matches in which they met: a win is 1, a draw ½.
+pub(crate) fn duel<'a>(matches: impl IntoIterator<Item = &'a PlayedMatch>, one: &str, other: &str) -> Duel {
+    let mut duel = Duel::default();
+    for (own, theirs) in matches.into_iter().filter_map(|played| Some((result(played, one)?, result(played, other)?))) {
         duel.points += if own > theirs {
             1.0
         } else if own < theirs {
@@ -72,21 +74,42 @@ fn duels(matches: &[PlayedMatch], one: &str, other: &str) -> impl Iterator<Item 
             0.5
         };
         duel.n += 1;
-        Some(*duel)
-    })
+    }
+    duel
 }
 
-/// The points of one against the other in all matches in which they met.
-pub(crate) fn duel(matches: &[PlayedMatch], one: &str, other: &str) -> Duel {
-    duels(matches, one, other).last().unwrap_or_default()
-}
-
-/// What a sequential test believes, if it has seen enough. What it has once believed it believes, whatever comes of matches that were
-/// under way.
-pub(crate) fn decided(test: &Sprt, matches: &[PlayedMatch], one: &str, other: &str) -> Option<bool> {
+/// What a sequential test believes of two players, if it has seen enough. It looks at whole turns in the order in which they are
+/// planned, up to the first that is not complete, so that it does not matter which matches end first; and what it has once
+/// believed it believes, whatever comes of matches that were under way.
+pub(crate) fn decided(
+    test: &Sprt,
+    planned: &[Pairing],
+    (matches, failures): (&[PlayedMatch], &[PlayedMatch]),
+    names: &[String],
+    pair: [usize; 2],
+) -> Option<bool> {
     /// Before this nothing is decided.
     const LEAST: u64 = 10;
-    duels(matches, one, other).filter(|duel| duel.n >= LEAST).find_map(|duel| test.decide(duel.points, duel.n))
+    let by_name: HashMap<&str, &PlayedMatch> = matches.iter().map(|played| (&*played.name, played)).collect();
+    let own: Vec<&Pairing> =
+        planned.iter().filter(|pairing| pair.iter().all(|player| pairing.lineup.contains(player))).collect();
+    let mut all = Duel::default();
+    let failed: BTreeSet<&str> = failures.iter().map(|played| &*played.name).collect();
+    for turn in own.chunk_by(|one, other| one.turn() == other.turn()) {
+        // A turn in which somebody never answered tells nothing.
+        if turn.iter().any(|pairing| failed.contains(&*pairing.name)) {
+            continue;
+        }
+        let played: Option<Vec<&PlayedMatch>> =
+            turn.iter().map(|pairing| by_name.get(&*pairing.name).copied()).collect();
+        let duel = duel(played?, &names[pair[0]], &names[pair[1]]);
+        all = Duel { points: all.points + duel.points, n: all.n + duel.n };
+        let believed = (all.n >= LEAST).then(|| test.decide(all.points, all.n)).flatten();
+        if believed.is_some() {
+            return believed;
+        }
+    }
+    None
 }
 
 /// How everybody did, in the order in which the players are named.
@@ -286,21 +309,54 @@ mod tests {
         assert!(table.text().contains("50%") && table.markdown().lines().count() == 5, "{}", table.text());
     }
 
+    /// Matches in the order in which they are planned, each turn with both seatings; and their results.
+    fn planned(results: &str) -> (Vec<Pairing>, Vec<PlayedMatch>) {
+        let pairing = |number: usize| Pairing {
+            name: format!("opening {}, turn {}", number / 2, number % 2),
+            game: 0,
+            lineup: if number.is_multiple_of(2) { vec![0, 1] } else { vec![1, 0] },
+            opening: number / 2,
+        };
+        let planned: Vec<Pairing> = (0..results.len()).map(pairing).collect();
+        let goals = results.chars().map(|result| if result == '+' { (100, 0) } else { (0, 100) });
+        let matches = goals.zip(&planned).map(|((own, theirs), pairing)| PlayedMatch {
+            name: pairing.name.clone(),
+            ..played(&[("a", Some(own)), ("b", Some(theirs))])
+        });
+        (planned.clone(), matches.collect())
+    }
+
+    fn believed(test: &Sprt, planned: &[Pairing], matches: &[PlayedMatch]) -> Option<bool> {
+        decided(test, planned, (matches, &[]), &["a", "b"].map(str::to_owned), [0, 1])
+    }
+
     #[test]
     fn a_clear_duel_is_decided() {
         let test = Sprt::between_elo(0.0, 100.0);
-        let matches = |results: &str| -> Vec<PlayedMatch> {
-            let goals = results.chars().map(|result| if result == '+' { (100, 0) } else { (0, 100) });
-            goals.map(|(own, theirs)| played(&[("a", Some(own)), ("b", Some(theirs))])).collect()
+        let decided = |results: &str| {
+            let (planned, matches) = planned(results);
+            believed(&test, &planned, &matches)
         };
-        let decided = |results: &str| decided(&test, &matches(results), "a", "b");
-        assert_eq!(decided(&"+".repeat(9)), None);
+        assert_eq!(decided(&"+".repeat(8)), None);
         assert_eq!(decided(&"+".repeat(20)), Some(true));
         assert_eq!(decided(&"-".repeat(20)), Some(false));
         // That stands, even if what comes later would not be enough for it.
-        let first = (10..).map(|n| "+".repeat(n)).find(|results| decided(results).is_some()).expect("it comes");
-        let later = first + "---";
-        let all = duel(&matches(&later), "a", "b");
+        let first = (5..).map(|n| "+".repeat(2 * n)).find(|results| decided(results).is_some()).expect("it comes");
+        let later = first + "----";
+        let all = duel(&planned(&later).1, "a", "b");
         assert_eq!((test.decide(all.points, all.n), decided(&later)), (None, Some(true)));
+    }
+
+    /// Wins end soon and losses late: what is not there yet is waited for.
+    #[test]
+    fn quick_wins_decide_nothing_alone() {
+        let test = Sprt::between_elo(0.0, 100.0);
+        let (planned, matches) = planned(&"+--+".repeat(20));
+        let (won, lost): (Vec<_>, Vec<_>) =
+            matches.into_iter().partition(|played| played.seats[0].goal == Some(100) && played.seats[0].player == "a");
+        assert!(test.decide(won.len() as f64, won.len() as u64) == Some(true));
+        assert_eq!(believed(&test, &planned, &won), None);
+        let all = [won, lost].concat();
+        assert_ne!(believed(&test, &planned, &all), Some(true));
     }
 }
