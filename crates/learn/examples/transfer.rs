@@ -28,7 +28,7 @@ use learn::course::{Course, Settings};
 use learn::model::Model;
 use learn::player::one_ply;
 use learn::td::start::Starts;
-use learn::transfer::{Test, duel, relate, transfer};
+use learn::transfer::{self, Test, duel, relate, transfer};
 use machine::scalar::{Compiled, Scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -66,7 +66,9 @@ fn main() {
             (came.model, blank)
         } else {
             let test = Test { seed, matches: 200, teach: settings.teach.clone() };
-            let better = came.better(fresh.model(), &target.positions, &test, &|| false).expect("weights are fitted");
+            let better =
+                transfer::better(std::slice::from_ref(&came), fresh.model(), &target.positions, &test, &|| false)
+                    .expect("weights are fitted");
             let Some(better) = better else {
                 println!("seed {seed}: that is not better than a fresh start");
                 continue;

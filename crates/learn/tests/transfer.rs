@@ -14,7 +14,7 @@ use learn::course::{Course, Settings, Stored};
 use learn::model::{Model, Sum, Weights};
 use learn::sight::{PatternSettings, Sight};
 use learn::stage::Stages;
-use learn::transfer::{Test, duel, relate, transfer};
+use learn::transfer::{Test, better, duel, relate, transfer};
 use learn::{self_play, teach};
 use machine::RoleId;
 use machine::scalar::{Compiled, Scalar};
@@ -289,6 +289,6 @@ fn a_useless_source_is_left() {
     let (score, n) = duel([&came.model, fresh.model()], &[], 60, 1, 2, &|| false);
     assert!(n == 60 && score.high < 0.5, "{score:?}");
     let test = Test { seed: 1, matches: 60, teach: settings().teach };
-    let better = came.better(fresh.model(), &positions, &test, &|| false).expect("it is fitted");
+    let better = better(&[came], fresh.model(), &positions, &test, &|| false).expect("it is fitted");
     assert!(better.is_none());
 }

@@ -59,8 +59,7 @@ impl Origin {
     }
 }
 
-/// A model made from one of a variant in the memory that is clearly better than a fresh one: the best of those. `of` is the game's
-/// fingerprint.
+/// A model made from one of a variant in the memory that is shown to be better than a fresh one. `of` is the game's fingerprint.
 pub(crate) fn take_over(
     memory: &Store,
     of: u128,
@@ -69,9 +68,9 @@ pub(crate) fn take_over(
     settings: &course::Settings,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> anyhow::Result<Option<(Arc<Model>, Origin)>> {
-    /// The most variants that are tried, and the matches for each.
+    /// The most variants that are tried, and the matches that test the best of them.
     const TRIED: usize = 3;
-    const MATCHES: u32 = 200;
+    const MATCHES: u32 = 300;
     let game = &fresh.sight.game;
     if game.universe.roles.len() == 1 {
         return Ok(None);
@@ -80,8 +79,11 @@ pub(crate) fn take_over(
     let met = arena::meet((*game.program).clone());
     let mut related = arena::variants(memory, &met)?;
     related.retain(|known| known.of.fingerprint != of && learned.contains(&known.of.fingerprint));
-    let mut best: Option<(f64, Arc<Model>, Origin)> = None;
+    let (mut came, mut origins) = (Vec::new(), Vec::new());
     for known in related.into_iter().take(TRIED) {
+        if stop() {
+            break;
+        }
         let program = &known.program;
         let Ok(source) = Game::new(canonical(program, canonical::BUDGET).respelled(program), 1) else { continue };
         let source = Arc::new(source);
@@ -90,28 +92,28 @@ pub(crate) fn take_over(
         let Some(known) = known.ok().flatten() else { continue };
         let Some(variant) = transfer::relate(&source, game) else { continue };
         let (sight, patterns) = (&fresh.sight, settings.patterns.as_ref());
-        let Ok(came) = transfer::transfer(&known.model, &variant, game, &sight.features, patterns, &sight.game_stages)
-        else {
-            continue;
-        };
-        let test = transfer::Test { seed: settings.seed, matches: MATCHES, teach: settings.teach.clone() };
-        let Some(better) = came.better(fresh, played, &test, stop)? else { continue };
-        let score = better.score;
-        if best.as_ref().is_none_or(|(low, ..)| score.low > *low) {
-            let taken_over = TakenOver {
-                differences: variant.transformations.iter().map(|change| change.class.name().to_owned()).collect(),
-                features: came.n_features,
-                slots: came.n_slots,
-                score: 100.0 * score.mean,
-                low: 100.0 * score.low,
-                high: 100.0 * score.high,
-                matches: better.matches,
-                from_met: better.from_met,
-                fitted: better.is_fitted,
-            };
-            let origin = Origin { model: known.entry.id, game: known.entry.game_name, taken_over: Some(taken_over) };
-            best = Some((score.low, better.model, origin));
+        if let Ok(taken) =
+            transfer::transfer(&known.model, &variant, game, &sight.features, patterns, &sight.game_stages)
+        {
+            let differences = variant.transformations.iter().map(|change| change.class.name().to_owned()).collect();
+            came.push(taken);
+            origins.push((known.entry, differences));
         }
     }
-    Ok(best.map(|(_, model, origin)| (model, origin)))
+    let test = transfer::Test { seed: settings.seed, matches: MATCHES, teach: settings.teach.clone() };
+    let Some(better) = transfer::better(&came, fresh, played, &test, stop)? else { return Ok(None) };
+    let (entry, differences) = origins.swap_remove(better.number);
+    let taken_over = TakenOver {
+        differences,
+        features: came[better.number].n_features,
+        slots: came[better.number].n_slots,
+        score: 100.0 * better.score.mean,
+        low: 100.0 * better.score.low,
+        high: 100.0 * better.score.high,
+        matches: better.matches,
+        from_met: better.from_met,
+        fitted: better.is_fitted,
+    };
+    let origin = Origin { model: entry.id, game: entry.game_name, taken_over: Some(taken_over) };
+    Ok(Some((better.model, origin)))
 }
