@@ -9,6 +9,7 @@ use features::columns::Columns;
 use features::game::{Game, Views};
 use features::logic::best_first::{Budget, Materials, generate};
 use features::positions::{Positions, Settings, collect};
+use features::split::Split;
 
 fn main() {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
@@ -33,7 +34,7 @@ fn main() {
         let prepared = start.elapsed().as_secs_f64();
         let settings = Settings { positions: 6_000, ..Settings::default() };
         let positions = collect(&game, &settings, &mut |_| true).positions.without_terminal();
-        let (train, held_out) = positions.split_by_match(0.3, 1);
+        let [train, _, held_out] = Split::default().parts(&game, &positions);
         let mut columns = Columns::new(&game, &views, &train.views());
         let start = Instant::now();
         let materials = Materials::new(&game, &views);

@@ -1,6 +1,6 @@
 //! From a game and positions to a set of features: what is proposed, what is chosen, and the evidence.
 
-use gdl::keyword;
+use gdl::{Stop, keyword};
 use insight::graph::Fingerprint;
 use rustc_hash::FxHashSet;
 
@@ -18,6 +18,7 @@ use crate::pattern::genconf;
 use crate::positions::Positions;
 use crate::reference::Values;
 use crate::select::{self, Candidate, Chosen, Evidence, Labels};
+use crate::split::Split;
 use crate::structural;
 
 /// How features are made.
@@ -60,7 +61,7 @@ pub struct Selected {
     pub cost: f64,
     /// What the positions say that it was chosen by.
     pub train: Evidence,
-    /// What positions of other matches say.
+    /// What positions say that nothing was chosen by.
     pub held_out: Evidence,
     /// Whether the held-out correlation is significant, among all chosen features.
     pub significant: bool,
@@ -105,6 +106,8 @@ pub struct Settings {
     pub mode: Mode,
     /// All chance comes from this.
     pub seed: u64,
+    /// Which positions features are chosen by, and which ones the evidence is measured on.
+    pub split: Split,
     /// Logical features looked at.
     pub candidates: usize,
     /// Features that are expanded in the thesis's way.
@@ -117,6 +120,8 @@ pub struct Settings {
     pub select: select::Settings,
     /// The threads that work; they change nothing in the result.
     pub threads: usize,
+    /// Ends it early: what was found by then is used.
+    pub stop: Stop,
 }
 
 impl Default for Settings {
@@ -124,12 +129,14 @@ impl Default for Settings {
         Settings {
             mode: Mode::Default,
             seed: 1,
+            split: Split::default(),
             candidates: 4_000,
             thesis_expanded: 100_000,
             positions: 6_000,
             configurations: 400,
             select: select::Settings::default(),
             threads: 1,
+            stop: Stop::never(),
         }
     }
 }
@@ -164,14 +171,14 @@ pub fn construct(
     settings: &Settings,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<FeatureSet, String> {
+    let stop = settings.stop.or(&game.stop);
+    let progress = &mut |told: Progress| !stop.is_raised() && progress(told);
     let views = Views::new(game)?;
-    let progress = &mut |told: Progress| !game.stop.is_raised() && progress(told);
-    let (train, held_out) = positions.without_terminal().split_by_match(0.3, settings.seed);
+    let [train, _, held_out] = settings.split.parts(game, &positions.without_terminal());
     // A bit for each atom and position is kept.
     let n_atoms = views.network.views.len() + game.universe.fluents.len();
     let n_positions = settings.positions.min((MAX_BITS / n_atoms.max(1)).max(64));
-    let train = some_of(&train.unique(), n_positions);
-    let held_out = some_of(&held_out.unique(), n_positions);
+    let [train, held_out] = [train, held_out].map(|part| some_of(&part.unique(), n_positions));
     let mut work = Construction {
         game,
         grounder: Grounder::new(game, &views),
@@ -295,7 +302,8 @@ impl Construction<'_> {
                 prior: if proposal.origin == Origin::Mined { MINED_PRIOR } else { 1.0 },
             })
             .collect();
-        select::select(&candidates, &self.train, &self.settings.select)
+        let stop = self.settings.stop.or(&self.game.stop);
+        select::select(&candidates, &self.train, &self.settings.select, &stop)
     }
 
     /// Generation and selection as in the thesis; positions of random play alone count.

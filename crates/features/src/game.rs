@@ -1,6 +1,6 @@
 //! A game prepared for features: its rules, its network and its structure.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use gdl::datalog::Terms;
 use gdl::ground;
@@ -15,6 +15,7 @@ use machine::network::{self, Network, Wire};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::own_term;
+use crate::images::Images;
 
 /// A game prepared for features.
 pub struct Game {
@@ -30,6 +31,7 @@ pub struct Game {
     pub structure: Structure,
     /// Ends all work on the game before its time.
     pub stop: Stop,
+    images: OnceLock<Images>,
 }
 
 impl Game {
@@ -45,7 +47,12 @@ impl Game {
         let (universe, circuit) = universe::survey(&program, &settings.ground)?;
         let samples = sample::play(&universe, &circuit, &settings.sample, seed);
         let structure = structure::find(&universe, Some(&circuit), &samples, &settings.prove);
-        Ok(Game { program, universe, circuit, samples, structure, stop: stop.clone() })
+        Ok(Game { program, universe, circuit, samples, structure, stop: stop.clone(), images: OnceLock::new() })
+    }
+
+    /// What the proved symmetries do to states; they are looked for once.
+    pub fn images(&self) -> &Images {
+        self.images.get_or_init(|| Images::of(self))
     }
 
     /// The symmetries that are proved, those of boards among them; `None` if the ground rules were too many to be kept.

@@ -88,7 +88,7 @@ fn learn(game: &Arc<Game>, options: &Options) -> Course {
             "label-exact" => label(&mut settings).exact = *value as u64,
             "label-positions" => label(&mut settings).positions = *value as usize,
             "label-successors" => label(&mut settings).successors = *value > 0.0,
-            "distinct" => settings.teach.distinct = [Distinct::All, Distinct::Apart, Distinct::Unique][*value as usize],
+            "distinct" => settings.teach.distinct = [Distinct::All, Distinct::Unique][*value as usize],
             "lines" => settings.teach.sharing = Sharing::Lines(*value as usize),
             "merge" => settings.teach.sharing = Sharing::Merged(Rules { own: *value as u32, ..Rules::default() }),
             "mirror" => settings.teach.mirror = *value > 0.0,

@@ -14,6 +14,8 @@ use features::game::{Game, Views};
 use features::image;
 use features::positions::{self, Positions};
 use features::reach::Number;
+use features::split::Part;
+use gdl::Stop;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -97,7 +99,8 @@ pub struct Generation {
     pub n_new: usize,
     /// States judged for that.
     pub n_judged: u64,
-    /// For each role with weights, how well these positions were predicted before they were learned from: the mean loss, in nats.
+    /// For each role with weights, how well these positions were predicted before any of them was learned from: the mean loss, in nats. At
+    /// the beginning it is that of the positions that nothing was learned or chosen from, and no number if there are none.
     pub losses: Vec<f64>,
     /// In some generations: the part of the points that the model gets against the one that the course began with, both one move
     /// ahead.
@@ -137,6 +140,9 @@ impl fmt::Display for CourseError {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
             CourseError::Sight(why) => write!(to, "the features can't be compiled: {why}"),
+            CourseError::Fit(FitError::NoRows) => {
+                write!(to, "there is nothing to learn from: no match came to an end in which each role has a goal")
+            }
             CourseError::Fit(why) => write!(to, "the weights can't be fitted: {why}"),
             CourseError::Kept(why) => write!(to, "what was kept can't be used: {why}"),
         }
@@ -184,9 +190,10 @@ impl Course {
         let examples = Examples::of(positions);
         let rows = model.sight.rows(examples.views());
         let stream = Stream::new(&model, &rows);
-        // With no rate nothing is learned, and the losses are those of the model as it is.
-        let order: Vec<u32> = (0..examples.len() as u32).collect();
-        let losses = stream.clone().learn(&rows, &examples.targets, &order, 0.0);
+        let parts = settings.teach.split.divide(model.sight.game.images(), examples.views(), &examples.matches);
+        let reporting: Vec<u32> =
+            (0..examples.len() as u32).filter(|&at| parts[at as usize] == Some(Part::Report)).collect();
+        let losses = stream.losses(&rows, &examples.targets, &reporting);
         Course::new(model, stream, &examples, losses, settings)
     }
 
@@ -219,8 +226,9 @@ impl Course {
         let losses = self.learn(&played.rows, &played.targets, seed);
         let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
         let strength = if generation.is_multiple_of(STRENGTH_EVERY) && self.model.sight.game.universe.roles.len() > 1 {
-            let play = self_play::Settings { matches: STRENGTH_MATCHES, ..play };
-            self_play::contest(&self.model, &self.first, &play)
+            // In other matches than those that were just learned from.
+            let play = self_play::Settings { seed: !play.seed, matches: STRENGTH_MATCHES, ..play };
+            self_play::contest(&self.model, &self.first, &play, stop)
         } else {
             None
         };
@@ -228,22 +236,24 @@ impl Course {
         Ok(true)
     }
 
-    /// Learns from positions once, in an order by chance; the losses before that.
+    /// Learns from positions once, in an order by chance; the losses before all of that.
     fn learn(&mut self, rows: &Rows, targets: &[f32], seed: u64) -> Vec<f64> {
         let mut order: Vec<u32> = (0..rows.sets.len() as u32).collect();
         order.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
-        let losses = self.stream.learn(rows, targets, &order, self.settings.rate);
+        let losses = self.stream.losses(rows, targets, &order);
+        self.stream.learn(rows, targets, &order, self.settings.rate);
         let model = self.stream.model(&self.model.sight, self.model.sum);
         self.model = Arc::new(model.knowing(self.model.line.clone()));
         losses
     }
 
     /// Learns from recorded positions of this game, each once and in the order in which they come, as many at a time as a generation
-    /// has; so they need not fit into memory. Each such part is a generation. Those with nothing to predict are passed over. The
-    /// answer is how many there were.
+    /// has; so they need not fit into memory. Each such part is a generation. Those with nothing to predict are passed over. It ends
+    /// early if it is stopped. The answer is how many there were.
     pub fn study(
         &mut self,
         records: impl IntoIterator<Item = Result<Record, RecordError>>,
+        stop: &Stop,
     ) -> Result<u64, RecordError> {
         let mut records = records.into_iter();
         let game = &self.model.sight.game;
@@ -263,7 +273,7 @@ impl Course {
                     None => {}
                 }
             }
-            if examples.is_empty() {
+            if examples.is_empty() || stop.is_raised() {
                 return Ok(n_all);
             }
             n_all += examples.len() as u64;
@@ -378,14 +388,16 @@ fn with_ways(
     let settings = teach::Settings { iterations: ITERATIONS, ..settings.clone() };
     let loss = |sight: &Arc<Sight>| -> Result<f64, CourseError> {
         let (_, losses) = teach(sight, examples, sum, None, &settings).map_err(CourseError::Fit)?;
-        Ok(losses.iter().map(|losses| losses.held_out).sum())
+        Ok(losses.iter().map(|losses| losses.choosing).sum())
     };
     let mut sight = Arc::new(sight);
     if numbers.is_empty() {
         return Ok(sight);
     }
     let mut least = loss(&sight)?;
-    for kind in numbers.chunk_by(|one, other| one.kind() == other.kind()) {
+    // What is not known by the time it is stopped does not help.
+    let late = || settings.stop.is_raised();
+    for kind in numbers.chunk_by(|one, other| one.kind() == other.kind()).take_while(|_| !late()) {
         let before = sight.ways.as_ref().map_or(Vec::new(), |ways| ways.numbers().to_vec());
         let own = Arc::into_inner(sight).expect("nobody else has it");
         let more = Arc::new(own.with_ways(&[&before[..], kind].concat()));
@@ -393,7 +405,7 @@ fn with_ways(
         sight = more;
         // What a gain tells is less how a match will end than where to go, and it costs next to nothing beside other numbers.
         let is_cheap = matches!(kind[0], Number::Gain(_)) && !before.is_empty();
-        if now < (1.0 - if is_cheap { 0.0 } else { better }) * least {
+        if !late() && now < (1.0 - if is_cheap { 0.0 } else { better }) * least {
             least = now;
         } else {
             let own = Arc::into_inner(sight).expect("nobody else has it");

@@ -1,9 +1,8 @@
 //! Positions with what is expected of them, to learn from.
 
+use features::images::Images;
 use features::positions::Positions;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use crate::images::Images;
+use rustc_hash::FxHashMap;
 
 /// Positions with what is expected of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +58,7 @@ impl Examples {
 
     /// The states.
     pub fn views(&self) -> impl Iterator<Item = &[u64]> {
-        self.states.chunks(self.n_words.max(1))
+        (0..self.len()).map(|example| self.state(example))
     }
 
     /// A state.
@@ -81,24 +80,16 @@ impl Examples {
         some
     }
 
-    /// Leaves out what is held out but is an image of what is not: what is left is new to whoever learns from the rest.
-    #[must_use]
-    pub fn apart(&self, images: &Images, is_held_out: impl Fn(u32) -> bool) -> Examples {
-        let keys: Vec<Box<[u64]>> = self.views().map(|state| images.canonical(state, self.n_roles).0).collect();
-        let learned = |&example: &usize| !is_held_out(self.matches[example]);
-        let known: FxHashSet<&[u64]> = (0..self.len()).filter(learned).map(|example| &keys[example][..]).collect();
-        self.select((0..self.len()).filter(|example| learned(example) || !known.contains(&keys[*example][..])))
-    }
-
-    /// Each state and its images once, as the first of them that was met, with the means of what is to be predicted. Whether
-    /// matches are held out must not divide images: see [`Examples::apart`].
+    /// Each state and its images once, as the first of them that was met, with the means of what is to be predicted. Images
+    /// must not be in several parts of a [`Split`](features::split::Split).
     #[must_use]
     pub fn unique(&self, images: &Images) -> Examples {
         let mut place: FxHashMap<Box<[u64]>, usize> = FxHashMap::default();
         // For each kept one its number here, the roles of its least image, and the sum of targets and their number there.
         let mut kept: Vec<(usize, Vec<usize>, Vec<f64>, f64)> = Vec::new();
         for example in 0..self.len() {
-            let (key, roles) = images.canonical(self.state(example), self.n_roles);
+            let (key, symmetry) = images.canonical(self.state(example));
+            let roles = images.roles(symmetry, self.n_roles);
             let targets: Vec<f64> = roles.iter().map(|&role| f64::from(self.targets_of(example)[role])).collect();
             let at = *place.entry(key).or_insert(kept.len());
             if at == kept.len() {
@@ -146,44 +137,15 @@ mod tests {
         (Images::of(&game), Examples::of(&positions))
     }
 
-    fn is_held_out(number: u32) -> bool {
-        number % 8 == 7
-    }
-
-    /// No match and no image of a position is both held out and learned from; without care it would be.
-    #[test]
-    fn nothing_held_out_is_an_image_of_what_is_learned() {
-        for (name, n_symmetries) in [("othello-6x6", 7), ("connect-four", 1)] {
-            let (images, examples) = examples(name);
-            assert!(images.actions.len() >= n_symmetries, "{name}: {} symmetries", images.actions.len());
-            let keys = |examples: &Examples, held_out: bool| -> FxHashSet<Box<[u64]>> {
-                let which = (0..examples.len()).filter(|&at| is_held_out(examples.matches[at]) == held_out);
-                which.map(|at| images.canonical(examples.state(at), 2).0).collect()
-            };
-            assert!(!keys(&examples, true).is_disjoint(&keys(&examples, false)), "{name}: there is nothing to do");
-            let apart = examples.apart(&images, is_held_out);
-            let (held_out, learned) = (keys(&apart, true), keys(&apart, false));
-            assert!(held_out.is_disjoint(&learned), "{name}");
-            assert!(held_out.len() > 100, "{name}: {} are left", held_out.len());
-            assert_eq!(learned, keys(&examples, false), "{name}: nothing that is learned from is lost");
-            // Not even an image of an image.
-            for at in (0..apart.len()).filter(|&at| is_held_out(apart.matches[at])) {
-                let is_known = |action: &insight::symmetry::Action| {
-                    learned.contains(&images.canonical(&action.state(apart.state(at)), 2).0)
-                };
-                assert!(!images.actions.iter().any(is_known), "{name}");
-            }
-            let unique = apart.unique(&images);
-            assert_eq!(unique.len(), held_out.len() + learned.len(), "{name}");
-        }
-    }
-
     /// In Tic-Tac-Toe an opening has eight images, and results are means over all of them.
     #[test]
     fn images_are_one_example() {
         let (images, examples) = examples("tic-tac-toe");
         let unique = examples.unique(&images);
-        let key = |examples: &Examples, at: usize| images.canonical(examples.state(at), 2);
+        let key = |examples: &Examples, at: usize| {
+            let (key, symmetry) = images.canonical(examples.state(at));
+            (key, images.roles(symmetry, 2))
+        };
         for at in (0..unique.len()).step_by(7) {
             let (own, roles) = key(&unique, at);
             let mut sum = (0.0, 0.0);

@@ -5,7 +5,6 @@ pub mod course;
 pub mod discover;
 pub mod example;
 pub mod fit;
-pub mod images;
 pub mod label;
 pub mod model;
 pub mod player;

@@ -122,14 +122,22 @@ pub fn play(model: &Arc<Model>, settings: &Settings, stop: &(dyn Fn() -> bool + 
 }
 
 /// The part of the points that a model gets against another one with the same sight, both one move ahead and with some moves by
-/// chance; roles are taken by turns. `None` if no match ended.
-pub fn contest(one: &Arc<Model>, other: &Arc<Model>, settings: &Settings) -> Option<f32> {
+/// chance; roles are taken by turns. `None` if no match ended, or if `stop` said so before all did.
+pub fn contest(
+    one: &Arc<Model>,
+    other: &Arc<Model>,
+    settings: &Settings,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<f32> {
     let units = in_parts(settings, |matches| {
         let mut together = Together::new(one, settings, matches);
         together.opinions.push(other.opinion());
-        together.run(&|| false);
+        together.run(stop);
         Some(together.points())
     });
+    if stop() {
+        return None;
+    }
     let (own, all) = units.iter().fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
     (all > 0.0).then_some(own / all)
 }
@@ -201,6 +209,18 @@ struct Choice {
     /// How many roles choose, and one of them.
     n_choosers: usize,
     chooser: usize,
+}
+
+/// A joint move that is made.
+#[derive(Default)]
+struct Made {
+    /// Its place among those whose successors are known.
+    at: usize,
+    /// The move itself, if its successor is not known yet.
+    joint: Option<Vec<u32>>,
+    /// What each role could expect, if somebody had a choice.
+    expected: Option<Vec<f32>>,
+    by_chance: bool,
 }
 
 impl<'a> Together<'a> {
@@ -338,8 +358,12 @@ impl<'a> Together<'a> {
             values_of.push(own);
         }
         // Step 3. The choices.
+        let mut made: Vec<Made> = Vec::with_capacity(self.slots.len());
         for (slot, choice) in self.slots.iter_mut().zip(&choices) {
-            let Some(choice) = choice else { continue };
+            let Some(choice) = choice else {
+                made.push(Made::default());
+                continue;
+            };
             let own = choice.first * n_roles..(choice.first + choice.n) * n_roles;
             let (joints, seat) = (&joints[own.clone()], slot.seat);
             let (chance, side) = (self.settings.chance, slot.side(choice.chooser, n_sides));
@@ -350,23 +374,46 @@ impl<'a> Together<'a> {
                 1 => decide(side),
                 _ if n_sides == 1 => decide(0),
                 _ => {
-                    // Each role makes its part of the joint move that its side decides on, if that was looked at.
+                    // Each role makes its part of the joint move that its side decides on.
                     let (one, other) = (decide(0), decide(1));
                     let part = |role: usize| if seat == role { one.0 } else { other.0 };
                     let wanted: Vec<u32> = (0..n_roles).map(|role| joints[part(role) * n_roles + role]).collect();
-                    let made = joints.chunks(n_roles).position(|joint| joint == wanted);
-                    (made.unwrap_or(one.0), one.1, one.2)
+                    match joints.chunks(n_roles).position(|joint| joint == wanted) {
+                        Some(chosen) => (chosen, one.1, one.2),
+                        None => {
+                            made.push(Made {
+                                joint: Some(wanted),
+                                expected: one.1,
+                                by_chance: one.2,
+                                ..Made::default()
+                            });
+                            continue;
+                        }
+                    }
                 }
             };
+            made.push(Made { at: choice.first + chosen, joint: None, expected, by_chance });
+        }
+        // Step 4. Joint moves that nobody has looked at, since only some were: what follows them.
+        let new =
+            self.slots.iter().zip(&made).filter_map(|(slot, made)| Some((&slot.state[..], made.joint.as_deref()?)));
+        let mut at = parents.len();
+        self.fan.follow(new, &mut next, &mut values);
+        for made in made.iter_mut().filter(|made| made.joint.is_some()) {
+            made.at = at;
+            at += 1;
+        }
+        // Step 5. They are made.
+        for ((slot, choice), made) in self.slots.iter_mut().zip(&choices).zip(made) {
+            let Some(choice) = choice else { continue };
             if slot.ply >= slot.opening {
                 let mover = (choice.n_choosers == 1).then_some(choice.chooser as u8);
                 let number = self.first + slot.number as u32;
                 let met = Met { state: slot.state.clone(), number, step: slot.ply, mover };
-                let step = Step { met, expected, by_chance };
+                let step = Step { met, expected: made.expected, by_chance: made.by_chance };
                 self.records[slot.number].steps.push(step);
             }
-            let at = choice.first + chosen;
-            slot.state.copy_from_slice(&next[at * n_words..(at + 1) * n_words]);
+            slot.state.copy_from_slice(&next[made.at * n_words..(made.at + 1) * n_words]);
             slot.ply += 1;
         }
         let mut choices = choices.iter();
@@ -406,4 +453,63 @@ fn decide(
         left < 0.0
     });
     (drawn.unwrap_or(0), Some(mixed.values), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use features::feature;
+    use features::game::Game;
+
+    use super::*;
+    use crate::model::{Sum, Weights};
+    use crate::stage::Stages;
+
+    /// Two roles name one of 20 numbers at the same time. One model likes the last number, the other one avoids it. Of 400 joint moves only
+    /// some are looked at; still each model moves for its own role, though the pair that they want is mostly not among those.
+    #[test]
+    fn two_models_move_for_themselves() {
+        let numbers: String = (1..=20).map(|number| format!("(number n{number})")).collect();
+        let text = format!(
+            "(role left) (role right) {numbers} (init (step s0))
+             (<= (legal ?r (name ?n)) (role ?r) (number ?n) (true (step s0)))
+             (<= (legal ?r wait) (role ?r) (true (step s1)))
+             (<= (next (step s1)) (true (step s0)))
+             (<= (next (step s2)) (true (step s1)))
+             (<= (next (named ?r ?n)) (does ?r (name ?n)))
+             (<= (next (named ?r ?n)) (true (named ?r ?n)))
+             (<= terminal (true (step s2)))
+             (<= (goal left 100) (true (named left n20))) (<= (goal left 0) (not (true (named left n20))))
+             (<= (goal right 0) (true (named left n20))) (<= (goal right 100) (not (true (named left n20))))"
+        );
+        let game = Arc::new(Game::new(gdl::read("numbers", text.as_bytes()).program, 1).expect("it has a network"));
+        let model = |weight: f32| {
+            let features = ["(count () (true (named left n20)))", "(count () (true (named right n20)))"];
+            let list = features.map(|text| feature::read(text, &game.program.symbols).expect("a feature")).to_vec();
+            let sight = Sight::new(game.clone(), list, None, &Stages::default()).expect("it compiles");
+            let features = vec![vec![weight, -weight]];
+            let weights = Weights { bias: vec![0.0], features, slots: vec![Vec::new()] };
+            Arc::new(Model::new(Arc::new(sight), vec![weights], Sum::Shared))
+        };
+        let (likes, avoids) = (model(5.0), model(-5.0));
+        let settings = Settings { opening: 0, chance: 0.0, ..Settings::default() };
+        let mut together = Together::new(&likes, &settings, 0..200);
+        together.opinions.push(avoids.opinion());
+        together.step();
+        let network = &likes.sight.views.network;
+        // How often each of the two named the last number.
+        let mut n_named = [0; 2];
+        for slot in &together.slots {
+            for (role, name) in ["left", "right"].into_iter().enumerate() {
+                let is_it = |fluent: &gdl::TermId| {
+                    let text = network.name(*fluent);
+                    text.contains("named") && text.contains(name) && text.contains("n20")
+                };
+                let fluent = network.fluents.iter().position(is_it).expect("a fluent");
+                if slot.state[fluent / 64] >> (fluent % 64) & 1 == 1 {
+                    n_named[slot.side(role, 2)] += 1;
+                }
+            }
+        }
+        assert!(n_named[0] >= 20 && n_named[1] <= 4, "{n_named:?} of 200");
+    }
 }

@@ -36,6 +36,55 @@ impl Role {
     fn n_columns(&self) -> usize {
         self.weights.len() / (self.n_sets + self.n_sets / self.n_stages)
     }
+
+    /// Where the weights begin that count in a row: those of its set, and those that stages share. With one stage there is nothing to
+    /// share.
+    fn both(&self, rows: &Rows, row: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+        let (set, n_columns) = (usize::from(rows.sets[row]), self.n_columns());
+        let shared = (self.n_sets + set / self.n_stages) * n_columns;
+        [set * n_columns, shared].into_iter().take(if self.n_stages > 1 { 2 } else { 1 })
+    }
+}
+
+/// Rows with what they are to be looked at by.
+struct All<'a> {
+    rows: &'a Rows,
+    scales: &'a [f32],
+    n_instances: usize,
+    n_roles: usize,
+}
+
+impl<'a> All<'a> {
+    fn new(rows: &'a Rows, targets: &[f32], scales: &'a [f32]) -> All<'a> {
+        let n_rows = rows.sets.len().max(1);
+        All { rows, scales, n_instances: rows.slots.len() / n_rows, n_roles: targets.len() / n_rows }
+    }
+
+    /// The columns of the slots that are seen in a row.
+    fn slots(&self, row: usize) -> impl Iterator<Item = usize> + use<'a> {
+        let (slots, before) = (&self.rows.slots[row * self.n_instances..][..self.n_instances], 1 + self.scales.len());
+        slots.iter().filter(|&&slot| slot != u32::MAX).map(move |&slot| slot as usize + before)
+    }
+
+    /// What is seen in the other columns of a row.
+    fn look(&self, row: usize, seen: &mut [f32]) {
+        let values = &self.rows.values[row * self.scales.len()..][..self.scales.len()];
+        seen[0] = 1.0;
+        for ((seen, &value), scale) in seen[1..].iter_mut().zip(values).zip(self.scales) {
+            *seen = value as f32 / scale;
+        }
+    }
+
+    /// What is expected of a row.
+    fn expected(&self, row: usize, seen: &[f32], role: &Role) -> f32 {
+        let mut sum = 0.0;
+        for first in role.both(self.rows, row) {
+            let weights = &role.weights[first..first + role.n_columns()];
+            sum += seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum::<f32>();
+            sum += self.slots(row).map(|slot| weights[slot]).sum::<f32>();
+        }
+        1.0 / (1.0 + (-sum).exp())
+    }
 }
 
 impl Stream {
@@ -80,48 +129,38 @@ impl Stream {
             && self.roles.iter().zip(&model.weights).all(fits)
     }
 
-    /// Learns from positions in the order that is given; each has a target for each role of the game. Returns for each role with
-    /// weights the mean loss before learning, in nats.
-    pub fn learn(&mut self, rows: &Rows, targets: &[f32], order: &[u32], rate: f32) -> Vec<f64> {
-        let n_features = self.scales.len();
-        let n_rows = rows.sets.len().max(1);
-        let (n_instances, n_roles) = (rows.slots.len() / n_rows, targets.len() / n_rows);
-        let scales = &self.scales;
-        let learn_role = &|number: usize, role: &mut Role| -> f64 {
+    /// The mean loss of some positions for each role with weights, in nats; no number if there are none.
+    pub fn losses(&self, rows: &Rows, targets: &[f32], of: &[u32]) -> Vec<f64> {
+        let all = All::new(rows, targets, &self.scales);
+        let loss = |(number, role): (usize, &Role)| {
+            let mut seen = vec![0.0; 1 + self.scales.len()];
+            let mut sum = 0.0;
+            for &row in of {
+                all.look(row as usize, &mut seen);
+                let expected = all.expected(row as usize, &seen, role).clamp(1e-6, 1.0 - 1e-6);
+                let target = targets[row as usize * all.n_roles + number];
+                sum -= f64::from(target * expected.ln() + (1.0 - target) * (1.0 - expected).ln());
+            }
+            sum / of.len() as f64
+        };
+        self.roles.iter().enumerate().map(loss).collect()
+    }
+
+    /// Learns from positions in the order that is given; each has a target for each role of the game.
+    pub fn learn(&mut self, rows: &Rows, targets: &[f32], order: &[u32], rate: f32) {
+        let all = &All::new(rows, targets, &self.scales);
+        let learn_role = &|number: usize, role: &mut Role| {
             let n_columns = role.n_columns();
-            let mut seen = vec![0.0f32; 1 + n_features];
-            let mut loss = 0.0;
+            let mut seen = vec![0.0; 1 + all.scales.len()];
             for &row in order {
                 let row = row as usize;
-                let set = usize::from(rows.sets[row]);
-                // With one stage there is nothing to share.
-                let both = [set, role.n_sets + set / role.n_stages].map(|set| set * n_columns);
-                let both = if role.n_stages > 1 { &both[..] } else { &both[..1] };
-                // Step 1. What is seen, and what is expected.
-                seen[0] = 1.0;
-                let values = &rows.values[row * n_features..(row + 1) * n_features];
-                for ((seen, &value), scale) in seen[1..].iter_mut().zip(values).zip(scales) {
-                    *seen = value as f32 / scale;
-                }
-                let mut squares: f32 = seen.iter().map(|seen| seen * seen).sum();
-                let slots = &rows.slots[row * n_instances..(row + 1) * n_instances];
-                let slots =
-                    || slots.iter().filter(|&&slot| slot != u32::MAX).map(|&slot| slot as usize + 1 + n_features);
-                squares = (squares + slots().count() as f32) * both.len() as f32;
-                let mut sum = 0.0;
-                for &first in both {
-                    let weights = &role.weights[first..first + n_columns];
-                    sum += seen.iter().zip(weights).map(|(seen, weight)| seen * weight).sum::<f32>();
-                    sum += slots().map(|slot| weights[slot]).sum::<f32>();
-                }
-                let target = targets[row * n_roles + number];
-                let expected = 1.0 / (1.0 + (-sum).exp());
-                let error = target - expected;
-                let sure = expected.clamp(1e-6, 1.0 - 1e-6);
-                loss -= f64::from(target * sure.ln() + (1.0 - target) * (1.0 - sure).ln());
-                // Step 2. Corrections.
+                let both = role.both(rows, row);
+                all.look(row, &mut seen);
+                let seen_squares: f32 = seen.iter().map(|seen| seen * seen).sum();
+                let squares = (seen_squares + all.slots(row).count() as f32) * both.len() as f32;
+                let error = targets[row * all.n_roles + number] - all.expected(row, &seen, role);
                 let step = rate * error / squares;
-                for &first in both {
+                for first in both {
                     let weights = &mut role.weights[first..first + n_columns];
                     let net = &mut role.net[first..first + n_columns];
                     let size = &mut role.size[first..first + n_columns];
@@ -132,7 +171,7 @@ impl Stream {
                         net[column] += by;
                         size[column] += by.abs();
                     }
-                    for column in slots() {
+                    for column in all.slots(row) {
                         let pace = if size[column] > 0.0 { net[column].abs() / size[column] } else { 1.0 };
                         weights[column] += step * pace;
                         net[column] += error;
@@ -140,17 +179,12 @@ impl Stream {
                     }
                 }
             }
-            loss / order.len().max(1) as f64
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = self
-                .roles
-                .iter_mut()
-                .enumerate()
-                .map(|(number, role)| scope.spawn(move || learn_role(number, role)))
-                .collect();
-            threads.into_iter().map(|thread| thread.join().expect("learning does not panic")).collect()
-        })
+            for (number, role) in self.roles.iter_mut().enumerate() {
+                scope.spawn(move || learn_role(number, role));
+            }
+        });
     }
 
     /// The weights as a model.
@@ -190,7 +224,8 @@ mod tests {
     fn a_step_by_hand() {
         let rows = Rows { values: vec![2], slots: vec![1, u32::MAX], sets: vec![1] };
         let mut stream = stream(1, 3, 2);
-        let loss = stream.learn(&rows, &[1.0], &[0], 0.5);
+        let loss = stream.losses(&rows, &[1.0], &[0]);
+        stream.learn(&rows, &[1.0], &[0], 0.5);
         assert!((loss[0] - std::f64::consts::LN_2).abs() < 1e-6);
         // Seen: 1 (bias), 2 and a slot; the squares are 1 + 4 + 1. The error is 0.5.
         let step = 0.5 * 0.5 / 6.0;
@@ -216,8 +251,9 @@ mod tests {
         let rows = Rows { values: Vec::new(), slots, sets: vec![0; 400] };
         let mut stream = stream(0, 3, 1);
         let order: Vec<u32> = (0..400).collect();
-        let first = stream.learn(&rows, &targets, &order, 0.5)[0];
-        let last = (0..5).map(|_| stream.learn(&rows, &targets, &order, 0.5)[0]).last().expect("five times");
+        let first = stream.losses(&rows, &targets, &order)[0];
+        (0..6).for_each(|_| stream.learn(&rows, &targets, &order, 0.5));
+        let last = stream.losses(&rows, &targets, &order)[0];
         assert!(last < first / 4.0, "{first} {last}");
         let weights = &stream.roles[0].weights;
         assert!(weights[1] > 1.0 && weights[2] < -1.0 && weights[3].abs() < 0.3, "{weights:?}");

@@ -1,20 +1,21 @@
 //! From examples to a model.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use features::split::{Part, Split};
+use gdl::Stop;
+
 use crate::example::Examples;
 use crate::fit::stages::{Merged, Plan, Rules, count};
-use crate::fit::{self, Constant, Dense, Design, Join, Progress, Ridge, Sparse, Stage, Staged};
-use crate::images::Images;
+use crate::fit::{self, Constant, Dense, Design, Join, Ridge, Sparse, Stage, Staged};
 use crate::model::{Model, Sum, Weights};
 use crate::sight::Sight;
 use crate::stage::Stages;
 
 /// How weights are fitted.
-#[derive(Clone, PartialEq, serde::Serialize)]
+#[derive(Clone, serde::Serialize)]
 pub struct Settings {
     /// What large weights of features cost, in positions.
     pub ridge: f64,
@@ -25,6 +26,12 @@ pub struct Settings {
     /// Threads; they change nothing in the result.
     #[serde(skip)]
     pub threads: usize,
+    /// Ends fitting early, with the weights that were found by then.
+    #[serde(skip)]
+    pub stop: Stop,
+    /// Which examples are fitted to, which say when to stop, and which say how good the fit is.
+    #[serde(skip)]
+    pub split: Split,
     /// Which examples count.
     pub distinct: Distinct,
     /// What stages have in common.
@@ -41,9 +48,7 @@ pub enum Distinct {
     /// All, as they were met.
     #[default]
     All,
-    /// Held out is only what no symmetry takes to an example that is learned from.
-    Apart,
-    /// The same, and examples that symmetries take to each other count as one, with the mean of their results.
+    /// Examples that symmetries take to each other count as one, with the mean of their results.
     Unique,
 }
 
@@ -68,6 +73,8 @@ impl Default for Settings {
             slot_ridge: 4.0,
             iterations: 60,
             threads: 1,
+            stop: Stop::never(),
+            split: Split::default(),
             distinct: Distinct::All,
             sharing: Sharing::Own,
             mirror: false,
@@ -78,7 +85,8 @@ impl Default for Settings {
 /// Courses are kept under what this says of their settings, so what is as usual in the later fields is left out.
 impl fmt::Debug for Settings {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        let Settings { ridge, slot_ridge, iterations, threads, distinct, sharing, mirror } = self;
+        // The split goes by the course's seed.
+        let Settings { ridge, slot_ridge, iterations, threads, stop: _, split: _, distinct, sharing, mirror } = self;
         let mut all = to.debug_struct("Settings");
         all.field("ridge", ridge).field("slot_ridge", slot_ridge);
         all.field("iterations", iterations).field("threads", threads);
@@ -100,12 +108,14 @@ impl fmt::Debug for Settings {
 pub struct Losses {
     /// The mean loss of the examples that were learned from, in nats.
     pub training: f64,
-    /// The mean loss of examples from other matches.
+    /// The mean loss of those that said when to stop; fits are compared by it. No number if there are none.
+    pub choosing: f64,
+    /// The mean loss of those that nothing was learned or chosen from: how well new positions are predicted. No number if there are none.
     pub held_out: f64,
 }
 
-/// One match in so many is held out.
-const HELD_OUT: u32 = 8;
+/// Fewer examples than this don't say when to stop, and are learned from.
+const LEAST: usize = 30;
 /// Results of 0 and 1 are learned as these, so that weights stay finite.
 const SURE: (f32, f32) = (0.02, 0.98);
 
@@ -118,7 +128,7 @@ pub fn teach(
     believed: Option<&Model>,
     settings: &Settings,
 ) -> Result<(Model, Vec<Losses>), fit::FitError> {
-    let examples = &*chosen(sight, examples, settings);
+    let (examples, parts) = &chosen(sight, examples, settings);
     let (n, n_features) = (examples.len(), sight.features.len());
     let rows = sight.rows(examples.views());
     let (n_slots, n_instances) = (sight.n_slots(), sight.n_met());
@@ -139,8 +149,7 @@ pub fn teach(
             + values.map(|(&value, weight)| value as f32 * weight).sum::<f32>()
             + slots.map(|&slot| weights.slots[set][slot as usize]).sum::<f32>()
     };
-    let parts = Join(dense, slots);
-    let held_out: Vec<bool> = examples.matches.iter().map(|&number| is_held_out(number)).collect();
+    let columns = Join(dense, slots);
     let set: Vec<f64> = [0.1, 0.1]
         .into_iter()
         .chain(std::iter::repeat_n(settings.ridge, n_features))
@@ -153,11 +162,10 @@ pub fn teach(
         let target = |row: usize| examples.targets[row * examples.n_roles + role].clamp(SURE.0, SURE.1);
         let targets: Vec<f32> = (0..n).map(target).collect();
         let said = Dense::new(1, (0..n).map(|row| said(role, row)).collect());
-        let design = Join(Constant { n_rows: n }, Join(said, &parts));
-        let data =
-            Data { sets: &rows.sets, stages: &sight.stages, targets: &targets, held_out: &held_out, ridge: &set };
-        let (found, at) = data.fit(design, settings)?;
-        losses.push(Losses { training: at.training, held_out: at.held_out.unwrap_or(f64::NAN) });
+        let design = Join(Constant { n_rows: n }, Join(said, &columns));
+        let data = Data { sets: &rows.sets, stages: &sight.stages, targets: &targets, parts, ridge: &set };
+        let (found, own) = data.fit(design, settings)?;
+        losses.push(own);
         let mut own = Weights::default();
         for (number, set) in found.chunks(n_columns).enumerate() {
             let unscaled = set[2..2 + n_features].iter().zip(&factors);
@@ -176,26 +184,19 @@ pub fn teach(
     Ok((Model::new(sight.clone(), weights, sum), losses))
 }
 
-/// Whether the examples of a match are held out.
-fn is_held_out(number: u32) -> bool {
-    number % HELD_OUT == HELD_OUT - 1
-}
-
-/// The examples that count.
-fn chosen<'a>(sight: &Sight, examples: &'a Examples, settings: &Settings) -> Cow<'a, Examples> {
-    if settings.distinct == Distinct::All && !settings.mirror {
-        return Cow::Borrowed(examples);
+/// The examples that count, and what each is for.
+fn chosen(sight: &Sight, examples: &Examples, settings: &Settings) -> (Examples, Vec<Part>) {
+    let images = sight.game.images();
+    let parts = settings.split.divide(images, examples.views(), &examples.matches);
+    let mut chosen = examples.select((0..examples.len()).filter(|&example| parts[example].is_some()));
+    if settings.distinct == Distinct::Unique {
+        chosen = chosen.unique(images);
     }
-    let images = Images::of(&sight.game);
-    let mut chosen = match settings.distinct {
-        Distinct::All => examples.clone(),
-        Distinct::Apart => examples.apart(&images, is_held_out),
-        Distinct::Unique => examples.apart(&images, is_held_out).unique(&images),
-    };
     if settings.mirror {
-        chosen = chosen.mirrored(&images);
+        chosen = chosen.mirrored(images);
     }
-    Cow::Owned(chosen)
+    let parts = chosen.matches.iter().map(|&number| settings.split.of_match(number)).collect();
+    (chosen, parts)
 }
 
 /// What the weights of one role are fitted to, but for the design of one set.
@@ -204,14 +205,15 @@ struct Data<'a> {
     sets: &'a [u16],
     stages: &'a Stages,
     targets: &'a [f32],
-    held_out: &'a [bool],
+    /// What each row is for.
+    parts: &'a [Part],
     /// What weights of one set cost.
     ridge: &'a [f64],
 }
 
 impl Data<'_> {
     /// The weights of all sets, one after another.
-    fn fit<D: Design>(&self, design: D, settings: &Settings) -> Result<(Vec<f64>, Progress), fit::FitError> {
+    fn fit<D: Design>(&self, design: D, settings: &Settings) -> Result<(Vec<f64>, Losses), fit::FitError> {
         let (n_stages, n_sets, n_columns) = (self.stages.n_stages(), self.stages.n_sets(), design.n_columns());
         match settings.sharing {
             Sharing::Own => {
@@ -224,7 +226,7 @@ impl Data<'_> {
                 let place = |set: usize| set % n_stages * n_turns + set / n_stages;
                 let stages = self.sets.iter().map(|&set| Stage::at(place(usize::from(set)) as u16)).collect();
                 let design = Staged::new(design, n_sets, stages);
-                let plan = Plan::new(n_stages, &count(&design, self.held_out), &rules);
+                let plan = Plan::new(n_stages, &count(&design, &self.rows(|part| part != Part::Fit)), &rules);
                 let ridge = plan.collapse(&self.ridge.repeat(n_sets));
                 let (found, at) = self.run(&Merged { design: &design, plan: &plan }, ridge, settings)?;
                 let found = plan.expand(&found);
@@ -277,21 +279,38 @@ impl Data<'_> {
         (0..n_stages).map(place).collect()
     }
 
+    /// Which rows are for something.
+    fn rows(&self, is_it: impl Fn(Part) -> bool) -> Vec<bool> {
+        self.parts.iter().map(|&part| is_it(part)).collect()
+    }
+
     fn run<D: Design>(
         &self,
         design: &D,
         ridge: Vec<f64>,
         settings: &Settings,
-    ) -> Result<(Vec<f64>, Progress), fit::FitError> {
+    ) -> Result<(Vec<f64>, Losses), fit::FitError> {
+        let stop = &settings.stop;
         let settings = fit::Settings {
             ridge: Ridge::Each(ridge),
             iterations: settings.iterations,
             threads: settings.threads,
             ..fit::Settings::default()
         };
-        let rows = fit::Rows::new(design, self.targets).holding_out(self.held_out);
-        let found = fit::fit(rows, &settings, &mut |_| ControlFlow::Continue(()))?;
-        Ok((found.weights, found.at))
+        let (mut choosing, reporting) =
+            (self.rows(|part| part == Part::Choose), self.rows(|part| part == Part::Report));
+        if choosing.iter().filter(|&&is_it| is_it).count() < LEAST {
+            choosing.fill(false);
+        }
+        let weights: Vec<f32> = reporting.iter().map(|&is_apart| if is_apart { 0.0 } else { 1.0 }).collect();
+        let rows = fit::Rows { weights: &weights, ..fit::Rows::new(design, self.targets).holding_out(&choosing) };
+        let found = fit::fit(rows, &settings, &mut |_| {
+            if stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let rows = fit::Rows::new(design, self.targets).holding_out(&reporting);
+        let (_, held_out) = fit::evaluate(&rows, settings.objective, &found.weights, settings.threads)?;
+        let [choosing, held_out] = [found.at.held_out, held_out].map(|loss| loss.unwrap_or(f64::NAN));
+        Ok((found.weights, Losses { training: found.at.training, choosing, held_out }))
     }
 }
 
@@ -304,7 +323,7 @@ mod tests {
     fn usual_settings_are_named_as_ever() {
         let text = "Settings { ridge: 2.0, slot_ridge: 4.0, iterations: 60, threads: 1 }";
         assert_eq!(format!("{:?}", Settings::default()), text);
-        let other = Settings { mirror: true, distinct: Distinct::Apart, ..Settings::default() };
-        assert_eq!(format!("{other:?}"), text.replace(" }", ", distinct: Apart, mirror: true }"));
+        let other = Settings { mirror: true, distinct: Distinct::Unique, ..Settings::default() };
+        assert_eq!(format!("{other:?}"), text.replace(" }", ", distinct: Unique, mirror: true }"));
     }
 }

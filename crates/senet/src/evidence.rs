@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use arena::store::{Key, ModelEntry, write_whole};
@@ -11,6 +12,7 @@ use features::construct::{self, construct};
 use features::feature::{self, Feature};
 use features::game::Game;
 use features::positions::{self, Positions, StopReason, collect};
+use gdl::Stop;
 use indicatif::{ProgressBar, ProgressStyle};
 use learn::course::Stored;
 use learn::model::Model;
@@ -49,6 +51,11 @@ impl Bar {
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
+}
+
+/// Ends work at a given time.
+pub(crate) fn stop_at(end: Instant) -> Stop {
+    Stop::when(move || Instant::now() >= end)
 }
 
 /// Keeps the game, and gives the open memory.
@@ -130,14 +137,15 @@ pub(crate) fn positions(
     if let Some(file) = file {
         write_whole(file, &positions.to_bytes()).with_context(|| format!("can't write `{}`", file.display()))?;
     }
-    if let Some(memory) = memory {
+    // What was cut short is not what this key stands for.
+    if let Some(memory) = memory.filter(|_| collected.stopped != StopReason::Cancelled) {
         memory.keep_positions(key, positions.len() as u64, &positions.to_bytes(), memory::now())?;
     }
     Ok(Played { positions, reused: false, stopped })
 }
 
 /// Raised when features are chosen in another way, so that kept ones are not used any more.
-const FEATURES_VERSION: u32 = 1;
+const FEATURES_VERSION: u32 = 2;
 
 /// Features as they are kept, in the names of the canonical form.
 #[derive(Serialize, Deserialize)]
@@ -203,6 +211,7 @@ pub(crate) fn features_while(
         complete
     })
     .map_err(|reason| anyhow!(reason))?;
+    complete &= !settings.stop.is_raised();
     let features: Vec<Feature> = set.features.into_iter().map(|selected| selected.feature).collect();
     let kept = KeptFeatures {
         seconds: seconds(),

@@ -17,7 +17,7 @@ use machine::{lanes, scalar};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use search::statistics::{Interval, Sprt};
-use search::{Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_play, statistics, uct};
+use search::{Answer, Fuzzy, Greedy, Limit, Player, Random, Uct, exploit, fuzzy, match_play, statistics, uct};
 use serde::{Deserialize, Serialize};
 
 /// Raised when players or matches change, so that kept matches are not mixed with others.
@@ -105,7 +105,8 @@ pub(crate) struct Score {
     /// Seconds for a move, where a side searches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) move_time: Option<f64>,
-    /// The model's part of the points in per cent, and its 95 % interval: 50 is even. Where two roles share 100 points, this is
+    /// The model's part of the points in per cent, and its 95 % interval, which holds at any time where a test may end the matches: 50
+    /// is even. Where two roles share 100 points, this is
     /// the mean result; and so it is in a game for one.
     pub(crate) mean: f64,
     pub(crate) low: f64,
@@ -132,10 +133,11 @@ impl Score {
         self.kind.against(self.move_time.unwrap_or(0.0))
     }
 
-    /// The F-measure of wins and losses: 100 (n + wins - losses) / 2n.
-    pub(crate) fn f_measure(&self) -> f64 {
-        let n = self.matches.max(1) as f64;
-        100.0 * (n + self.wins as f64 - self.losses as f64) / (2.0 * n)
+    /// The F-measure of wins and losses, 100 (n + wins - losses) / 2n, with its 95 % interval.
+    pub(crate) fn f_measure(&self) -> Interval {
+        let points = (self.matches as f64 + self.wins as f64 - self.losses as f64) / 2.0;
+        let Interval { mean, low, high } = statistics::wilson(points, self.matches as u64);
+        Interval { mean: 100.0 * mean, low: 100.0 * low, high: 100.0 * high }
     }
 }
 
@@ -247,7 +249,7 @@ impl Tally {
 
     /// How many matches there are in the end, as far as that is known.
     fn end(&self) -> u32 {
-        if self.decided().is_some() { self.whole_turns(self.n_begun()).min(self.most()) } else { self.most() }
+        self.decision().map_or_else(|| self.most(), |(_, n)| n)
     }
 
     /// How many matches were begun, where they are begun in order.
@@ -257,20 +259,47 @@ impl Tally {
 
     /// Whether no match is missing.
     pub(crate) fn is_done(&self) -> bool {
-        self.len() >= self.end() as usize
+        let end = self.end();
+        self.results.range(..end).count() >= end as usize
+    }
+
+    /// Leaves out all that was played after the first turn that was not finished, however much that is: those that take long would be
+    /// missing more often.
+    fn leave_out_unfinished(&mut self) {
+        let n = self.results.keys().zip(0..).take_while(|(number, place)| *number == place).count() as u32;
+        let whole = n - n % self.n_roles as u32;
+        self.results.retain(|&number, _| number < whole);
     }
 
     fn whole_turns(&self, n: u32) -> u32 {
         n.next_multiple_of(self.n_roles as u32)
     }
 
-    /// What the test believes, if it has seen enough.
-    fn decided(&self) -> Option<bool> {
-        if !self.comparison.sequential || !self.shared || self.len() < LEAST {
+    /// Whether one looks at the results as they come in, to end early.
+    fn is_watched(&self) -> bool {
+        self.comparison.sequential && self.shared
+    }
+
+    /// What the test believes, and after how many matches. It looks at whole turns in the order of their numbers, so that it does not
+    /// matter which matches end first; and what it has once believed it believes, whatever comes of later ones.
+    fn decision(&self) -> Option<(bool, u32)> {
+        if !self.is_watched() {
             return None;
         }
-        let points: f64 = self.points().map(|(own, _)| own).sum();
-        TEST.decide(points, self.len() as u64)
+        let (mut points, mut n) = (0.0, 0);
+        for (number, (own, _)) in self.results.keys().zip(self.points()) {
+            if *number != n {
+                return None;
+            }
+            (points, n) = (points + own, n + 1);
+            if n as usize >= LEAST && n.is_multiple_of(self.n_roles as u32) {
+                let believed = TEST.decide(points, u64::from(n));
+                if let Some(believed) = believed {
+                    return Some((believed, n));
+                }
+            }
+        }
+        None
     }
 
     /// For each match, what the model got and what the others got on average, as parts of 100 points.
@@ -283,13 +312,14 @@ impl Tally {
         })
     }
 
-    /// What the matches say; nothing if there are none.
+    /// What the matches say; nothing if there are none. Those after the test has decided don't count.
     pub(crate) fn score(&self) -> Option<Score> {
-        let points: Vec<(f64, f64)> = self.points().collect();
+        let points: Vec<(f64, f64)> = self.points().take(self.results.range(..self.end()).count()).collect();
         let n = points.len();
         let (own, others) = points.iter().fold((0.0, 0.0), |sum, match_| (sum.0 + match_.0, sum.1 + match_.1));
         let alone = self.n_roles == 1;
-        let mut interval = statistics::wilson(own, n as u64);
+        let of_mean = if self.is_watched() { statistics::anytime } else { statistics::wilson };
+        let mut interval = of_mean(own, n as u64);
         if !alone && !self.shared {
             // Matches of one opening hang together. Where they hardly vary, Wilson's interval is the cautious one.
             let turns = |turn: &[(f64, f64)]| turn.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
@@ -311,8 +341,8 @@ impl Tally {
             matches: n,
             wins: points.iter().filter(|(own, others)| own > others).count(),
             losses: points.iter().filter(|(own, others)| own < others).count(),
-            given_up: self.results.values().filter(|goals| goals.is_none()).count(),
-            decided: self.decided(),
+            given_up: self.results.values().take(n).filter(|goals| goals.is_none()).count(),
+            decided: self.decision().map(|(believed, _)| believed),
         })
     }
 }
@@ -324,6 +354,14 @@ pub(crate) struct Pace {
     pub(crate) seed: u64,
     /// After this, no turn of the seats is begun, but for the first.
     pub(crate) until: Option<Instant>,
+    /// By then it is over: matches under way are given up and don't count.
+    pub(crate) end: Option<Instant>,
+}
+
+impl Pace {
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
 }
 
 /// Plays the matches that are missing. Each is given to `keep` as soon as it is over, which may end the comparison by saying no.
@@ -337,7 +375,6 @@ pub(crate) fn play(
     let n_openings = if comparison.kind.needs_openings() { tally.most() as usize / n_roles } else { 0 };
     let openings = openings(&players.scalar, n_openings, pace.seed);
     let mut table = Table { begun: tally.n_begun(), end: tally.end(), ended: false, tally };
-    // Matches that were under way when the test decided may change its mind.
     while !table.ended && !table.tally.is_done() {
         let (tally, end) = (&table.tally, table.tally.end());
         let missing: Vec<u32> = (0..end).filter(|number| !tally.results.contains_key(number)).collect();
@@ -349,13 +386,20 @@ pub(crate) fn play(
                 return None;
             }
             let opening = openings.get(number as usize / n_roles).map_or(&[][..], |opening| opening);
-            let goals = match_of(players, &comparison, machine, number, opening, pace.seed);
+            let goals = match_of(players, &comparison, machine, number, opening, pace);
+            if pace.is_over() {
+                return None;
+            }
             locked(&shared).add(Outcome { number, goals }, keep);
             Some(())
         };
         let machine = || scalar::Scalar::new(players.scalar.clone());
         match_play::on_threads(0..missing.len() as u32, pace.threads, machine, one);
         table = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if pace.is_over() {
+            table.ended = true;
+            table.tally.leave_out_unfinished();
+        }
     }
     table.tally
 }
@@ -377,6 +421,9 @@ impl Table {
             self.ended = true;
             self.finish_turn();
         }
+        if pace.is_over() {
+            (self.ended, self.end) = (true, 0);
+        }
         let may = number < self.end;
         if may {
             self.begun = self.begun.max(number + 1);
@@ -386,8 +433,8 @@ impl Table {
 
     fn add(&mut self, outcome: Outcome, keep: &(dyn Fn(&Outcome, &Tally) -> bool + Sync)) {
         self.tally.add(outcome.clone());
-        if self.tally.decided().is_some() {
-            self.finish_turn();
+        if self.tally.decision().is_some() {
+            self.end = 0;
         }
         if !keep(&outcome, &self.tally) {
             (self.ended, self.end) = (true, 0);
@@ -411,11 +458,11 @@ fn match_of(
     machine: &mut scalar::Scalar,
     number: u32,
     opening: &[Vec<u32>],
-    seed: u64,
+    pace: &Pace,
 ) -> Option<Vec<i64>> {
     let n_roles = players.n_roles;
     let seat = number as usize % n_roles;
-    let mut random = Pcg64Mcg::seed_from_u64(mixed(seed, u64::from(number) + 1));
+    let mut random = Pcg64Mcg::seed_from_u64(mixed(pace.seed, u64::from(number) + 1));
     let mut seated: Vec<Box<dyn Player>> = (0..n_roles)
         .map(|role| {
             let seed = random.random();
@@ -424,10 +471,14 @@ fn match_of(
         .collect();
     let mut seats: Vec<&mut dyn Player> = seated.iter_mut().map(|player| &mut **player as _).collect();
     let played = match_play::play(machine, &mut seats, opening, PLIES, &mut |_, choose| {
+        if pace.is_over() {
+            return Answer::default();
+        }
         if !comparison.kind.is_timed() {
             return choose(&Limit::nodes(u64::MAX));
         }
         let end = Instant::now() + comparison.move_time;
+        let end = pace.end.map_or(end, |last| end.min(last));
         choose(&Limit { nodes: u64::MAX, stop: &|| Instant::now() >= end })
     });
     played.goals.into_iter().collect()
@@ -475,6 +526,12 @@ pub(crate) struct Contest {
     pub(crate) seed: u64,
 }
 
+impl Contest {
+    fn pace(&self) -> Pace {
+        Pace { threads: self.threads, seed: self.seed, until: None, end: None }
+    }
+}
+
 /// The time for a move that leaves time for enough matches to choose a search by: short where matches are long. `None` if it would be
 /// too short to tell anything.
 pub(crate) fn quick_move(course: &Course, time: Duration, threads: usize) -> Option<Duration> {
@@ -490,24 +547,33 @@ pub(crate) fn quick_move(course: &Course, time: Duration, threads: usize) -> Opt
     (move_time >= LEAST).then_some(move_time)
 }
 
-/// Which search a model plays best with: short matches of each against tree search without knowledge, which is one of them. The
-/// worst is left out after each round, and the rounds get longer; a search that is clearly better is taken at once.
-pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: &mut dyn FnMut(&str)) -> Search {
+/// Which search a model plays best with, and how that did against tree search without knowledge, which plays where the model is not
+/// shown to be better: where the lower end of that score's interval is not above 50. The first part of the time tells which of the
+/// model's searches is tried: the worst is left out after each round, and the rounds get longer. The score is of other matches.
+pub(crate) fn choose(
+    game: &Game,
+    model: &Arc<Model>,
+    contest: &Contest,
+    stage: &mut dyn FnMut(&str),
+) -> (Search, Option<Score>) {
     /// Matches of each search after each round.
-    const ROUNDS: [u32; 3] = [10, 24, 60];
+    const ROUNDS: [u32; 3] = [10, 24, 40];
+    /// The part of the time for them.
+    const ROUNDS_PART: f64 = 0.4;
     /// The score of the first search and of others in most games, and as how many matches that counts.
     const USUAL: (f64, f64) = (60.0, 45.0);
     const USUAL_MATCHES: f64 = 8.0;
-    /// A search is clearly better with this score.
+    /// A search is clearly the one to try with this score.
     const CLEAR: f64 = 75.0;
-    /// With less than this, tree search without knowledge is better.
-    const LEAST: f64 = 47.0;
+    /// Matches in which it is tried, at most.
+    const MATCHES: u32 = 200;
     let kind = Kind::SearchStrongest;
     let fitting = Search::fitting(&model.sight);
     if !is_possible(kind, game) {
-        return fitting[0];
+        return (fitting[0], None);
     }
-    let end = Instant::now() + contest.time;
+    let begun = Instant::now();
+    let (chosen_by, end) = (begun + contest.time.mul_f64(ROUNDS_PART), begun + contest.time);
     let comparison = Comparison { kind, move_time: contest.move_time, matches: 0, sequential: false };
     let mut field: Vec<(Search, Players, Tally)> = fitting
         .iter()
@@ -525,27 +591,48 @@ pub(crate) fn choose(game: &Game, model: &Arc<Model>, contest: &Contest, stage: 
             tally.score().map_or((0.0, 0.0), |score| (score.mean * score.matches as f64, score.matches as f64));
         (sum + USUAL_MATCHES * usual) / (n + USUAL_MATCHES)
     };
+    // Step 1. Which to try.
     for (round, matches) in ROUNDS.into_iter().enumerate() {
+        if field.len() == 1 || Instant::now() >= chosen_by {
+            break;
+        }
         let n_left: usize = (round..ROUNDS.len()).map(|later| field.len().saturating_sub(later - round).max(1)).sum();
-        let share = end.saturating_duration_since(Instant::now()) / n_left as u32;
+        let share = chosen_by.saturating_duration_since(Instant::now()) / n_left as u32;
         for (search, players, tally) in &mut field {
             stage(&format!("trying {}", search.name()));
             tally.comparison.matches = matches;
-            let pace =
-                Pace { threads: contest.threads, seed: contest.seed ^ 0x5eed, until: Some(Instant::now() + share) };
+            let until = Some(Instant::now() + share);
+            let pace = Pace { seed: contest.seed ^ 0x5eed, until, end: Some(chosen_by), ..contest.pace() };
             *tally = play(players, tally.clone(), &pace, &|_, _| true);
         }
         field.sort_by(|one, other| mean(other.0, &other.2).total_cmp(&mean(one.0, &one.2)));
-        if mean(field[0].0, &field[0].2) >= CLEAR || Instant::now() >= end {
+        if mean(field[0].0, &field[0].2) >= CLEAR {
             break;
         }
         field.truncate((field.len() - 1).max(1));
     }
-    if mean(field[0].0, &field[0].2) < LEAST { Search::Plain } else { field[0].0 }
+    // Step 2. Whether it is better, in matches that had no part in that.
+    let (search, players, _) = &field[0];
+    stage(&format!("trying {} against tree search without knowledge", search.name()));
+    let tally = Tally::new(Comparison { matches: MATCHES, ..comparison }, players.n_roles, players.shared);
+    let pace = Pace { seed: contest.seed ^ 0x7e57, end: Some(end), ..contest.pace() };
+    let score = play(players, tally, &pace, &|_, _| true).score();
+    (believed(*search, score.as_ref()), score)
+}
+
+/// How a model's game is played where nothing says that the model is better than tree search without knowledge.
+pub(crate) fn untested(model: &Model) -> Search {
+    let fitting = Search::fitting(&model.sight);
+    if fitting.contains(&Search::Plain) { Search::Plain } else { fitting[0] }
+}
+
+/// The search if its score says that it is better than tree search without knowledge, else that.
+fn believed(search: Search, score: Option<&Score>) -> Search {
+    if score.is_some_and(|score| score.low > 50.0) { search } else { Search::Plain }
 }
 
 /// Plays against random play and the goals' fuzzy truth one move ahead, and against tree search at equal time; or alone. A
-/// comparison ends when its part of the time is up.
+/// comparison ends when its part of the time is up; there is nothing where there was no time for a turn of the seats.
 pub(crate) fn measure(
     game: &Game,
     model: &Arc<Model>,
@@ -553,6 +640,7 @@ pub(crate) fn measure(
     contest: &Contest,
     stage: &mut dyn FnMut(&str),
 ) -> Vec<Score> {
+    let end = Instant::now() + contest.time;
     let players = Players::new(game, model.clone(), search);
     let parts = [
         (Kind::OnePlyRandom, 0.1),
@@ -566,7 +654,7 @@ pub(crate) fn measure(
         stage(&format!("playing against {}", kind.against(contest.move_time.as_secs_f64())));
         let comparison = Comparison { kind, move_time: contest.move_time, matches: 200, sequential: false };
         let until = Some(Instant::now() + contest.time.mul_f64(part));
-        let pace = Pace { threads: contest.threads, seed: contest.seed, until };
+        let pace = Pace { until, end: Some(end), ..contest.pace() };
         let tally = Tally::new(comparison, players.n_roles, players.shared);
         scores.extend(play(&players, tally, &pace, &|_, _| true).score());
     }
@@ -575,6 +663,8 @@ pub(crate) fn measure(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn comparison(matches: u32, sequential: bool) -> Comparison {
@@ -598,10 +688,44 @@ mod tests {
         assert!(done.is_done());
         let score = done.score().expect("matches");
         assert_eq!((score.mean, score.wins, score.losses, score.decided), (100.0, 30, 0, Some(true)));
-        assert_eq!(score.f_measure(), 100.0);
-        assert!(!tally(comparison(100, true), 2, true, wins(31)).is_done(), "the seats are not even");
+        assert_eq!(score.f_measure().mean, 100.0);
+        // Nothing that comes later changes this.
+        let later = wins(30).chain((30..34).map(|number| if number % 2 == 0 { vec![0, 100] } else { vec![100, 0] }));
+        assert_eq!(tally(comparison(100, true), 2, true, later).score(), Some(score));
         assert!(!tally(comparison(100, false), 2, true, wins(30)).is_done());
         assert!(tally(comparison(100, false), 2, true, wins(100)).is_done());
+    }
+
+    /// 32 matches are played at once, and those that the model loses take ten times as long: 60 % is believed where 47 % is true as
+    /// seldom as the test says, and its intervals hold that, too.
+    #[test]
+    fn who_ends_first_does_not_decide() {
+        const RUNS: u32 = 400;
+        let mut random = Pcg64Mcg::seed_from_u64(5);
+        let (mut n_believed, mut n_outside) = (0, 0);
+        for _ in 0..RUNS {
+            let mut tally = Tally::new(comparison(100, true), 2, true);
+            // When each match ends, and whether the model wins it.
+            let mut under_way: BTreeSet<(u64, u32, bool)> = BTreeSet::new();
+            let (mut now, mut begun) = (0, 0);
+            while !tally.is_done() {
+                while under_way.len() < 32 && begun < tally.most() {
+                    let wins = random.random_bool(0.47);
+                    let takes = random.random_range(10..20) * if wins { 1 } else { 10 };
+                    under_way.insert((now + takes, begun, wins));
+                    begun += 1;
+                }
+                let (end, number, wins) = under_way.pop_first().expect("some are missing");
+                now = end;
+                let goals = if wins == (number % 2 == 0) { vec![100, 0] } else { vec![0, 100] };
+                tally.add(Outcome { number, goals: Some(goals) });
+            }
+            let score = tally.score().expect("matches");
+            n_believed += u32::from(score.decided == Some(true));
+            n_outside += u32::from(score.low > 47.0 || score.high < 47.0);
+        }
+        assert!(n_believed <= RUNS / 20, "60 % was believed in {n_believed} of {RUNS}");
+        assert!(n_outside <= RUNS / 20, "47 % was outside of {n_outside} of {RUNS} intervals");
     }
 
     /// Three roles, the winner has 100 and the last 0: who is as good as the others has half.
@@ -618,6 +742,22 @@ mod tests {
         assert!((score.mean - 50.0).abs() < 1e-9 && score.low < 40.0 && score.high > 60.0, "{score:?}");
         assert_eq!((score.wins, score.losses, score.decided), (10, 10, None));
         assert!((score.result - 50.0).abs() < 1e-9 && (score.others.expect("there are") - 50.0).abs() < 1e-9);
+    }
+
+    /// A model is believed if the whole interval says that it is better, and never for what is usual.
+    #[test]
+    fn a_model_is_not_believed_against_better_knowledge() {
+        let score = |n_won: u32, n: u32| {
+            let result = |number: u32| if (number < n_won) == (number % 2 == 0) { vec![100, 0] } else { vec![0, 100] };
+            tally(comparison(n, false), 2, true, (0..n).map(result)).score().expect("matches")
+        };
+        let chosen = |n_won, n| believed(Search::BestFirst, Some(&score(n_won, n)));
+        assert_eq!(chosen(4, 14), Search::Plain, "28.6 %");
+        assert_eq!(chosen(6, 10), Search::Plain, "60 %, but it may be chance");
+        assert_eq!(chosen(9, 10), Search::BestFirst);
+        assert_eq!(chosen(60, 100), Search::BestFirst);
+        assert_eq!(chosen(55, 100), Search::Plain);
+        assert_eq!(believed(Search::Tree, None), Search::Plain);
     }
 
     /// An even result decides nothing, and 60 % is never believed of much less.

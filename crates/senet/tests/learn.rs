@@ -249,3 +249,26 @@ fn mistakes_are_told() {
         assert!(!output.status.success() && error.contains(expected), "{arguments:?}: {error}");
     }
 }
+
+/// Whatever there is time for, it ends with a model or a reason, and says what it left out. (How well it keeps its time is measured by
+/// `scripts/learn-in-time`: the bound here is wide.)
+#[test]
+fn time_is_kept_and_what_was_left_out_is_said() {
+    for (game, time) in [("tic-tac-toe", "1s"), ("othello", "1s"), ("eight-puzzle", "1s"), ("chess", "200ms")] {
+        let memory = Memory::new(&format!("in-time-{game}"));
+        let begun = Instant::now();
+        let output = memory.command(&["learn", game, "--time", time, "--json"]).output().expect("the program starts");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{game}: {:?}", begun.elapsed());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.code() {
+            Some(0) => {
+                let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                let left_out = told["left_out"].to_string();
+                assert_eq!(told["generations"] == 0, left_out.contains("matches with itself"), "{game}: {told}");
+                let is_measured = told["scores"].as_array().is_some_and(|scores| !scores.is_empty());
+                assert_ne!(is_measured, left_out.contains("measure"), "{game}: {told}");
+            }
+            code => assert!(code == Some(2) && error.contains("error: "), "{game}: {code:?} {error}"),
+        }
+    }
+}

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use gdl::Stop;
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -47,6 +48,8 @@ pub struct Settings {
     pub candidates: usize,
     /// Of these, how many are compared by what follows them, from level 2 on.
     pub finalists: usize,
+    /// Ends it early; matches under way are given up.
+    pub stop: Stop,
 }
 
 impl Default for Settings {
@@ -61,6 +64,7 @@ impl Default for Settings {
             bytes: 64 << 20,
             candidates: 32,
             finalists: 6,
+            stop: Stop::never(),
         }
     }
 }
@@ -118,7 +122,8 @@ pub struct Collected {
 /// Plays matches of increasing strength. `progress` is told how far it is, and whether to go on is what it returns.
 pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progress) -> bool) -> Collected {
     let network = game.circuit.network.clone();
-    let mut engine = Engine::new(game, settings.gates);
+    let stop = settings.stop.or(&game.stop);
+    let mut engine = Engine::new(game, settings.gates, stop.clone());
     let mut all = Positions::new(&network);
     let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
     let mut players = vec![Player { guide: None, chance: 1.0, replies: false }];
@@ -138,7 +143,7 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
             n_positions: all.len(),
             spent: 1.0 - engine.gates_left as f64 / settings.gates.max(1) as f64,
         };
-        if !progress(told) || game.stop.is_raised() {
+        if !progress(told) || stop.is_raised() {
             stopped = StopReason::Cancelled;
             break;
         }
@@ -222,10 +227,8 @@ pub fn collect(game: &Game, settings: &Settings, progress: &mut dyn FnMut(Progre
         // Step 4. Play, and keep as many positions as are wanted.
         let outcomes = play::play(&mut engine, &players, plans, &bounds, &mut random, &mut own);
         n_matches += n as usize;
-        if game.stop.is_raised() {
-            stopped = StopReason::Cancelled;
-        } else if engine.gates_left <= go_on_above {
-            stopped = StopReason::Gates;
+        if engine.gates_left <= go_on_above {
+            stopped = if stop.is_raised() { StopReason::Cancelled } else { StopReason::Gates };
         }
         let own = thin(own, target, &mut random);
         if level == 0 {
@@ -433,5 +436,11 @@ mod tests {
             asked < 2
         });
         assert_eq!((collected.levels.len(), collected.stopped), (1, StopReason::Cancelled));
+        // A stop is looked at in the midst of a level.
+        let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let stop = Stop::when(move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 40);
+        let collected = collect(&game, &Settings { stop, ..few() }, &mut |_| true);
+        assert_eq!((collected.levels.len(), collected.stopped), (1, StopReason::Cancelled));
+        assert!(collected.levels[0].n_given_up > 0, "{:?}", collected.levels);
     }
 }

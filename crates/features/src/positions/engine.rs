@@ -17,6 +17,7 @@ pub(super) struct Engine {
     grades: Grades,
     /// Gates left to evaluate, 512 lanes counting as one.
     pub(super) gates_left: u64,
+    /// When this is raised, no gates are left.
     stop: Stop,
     n_ops: [u64; 3],
 }
@@ -43,21 +44,14 @@ impl Seen {
 }
 
 impl Engine {
-    pub(super) fn new(game: &Game, gates: u64) -> Engine {
+    pub(super) fn new(game: &Game, gates: u64, stop: Stop) -> Engine {
         let network = game.circuit.network.clone();
         let compiled = Compiled::new(network.clone());
         let n_ops = compiled.n_ops().map(|n| n as u64);
         // Gates cost more where their values don't stay in a cache of the processor, by about half for each 2 MiB.
         let n_values = n_ops.iter().sum::<u64>() + (network.fluents.len() + network.moves.len()) as u64;
         let n_ops = n_ops.map(|n| n + n * n_values * size_of::<Vector>() as u64 / (4 << 20));
-        Engine {
-            lanes: Lanes::new(compiled),
-            grades: Grades::new(game),
-            gates_left: gates,
-            stop: game.stop.clone(),
-            n_ops,
-            network,
-        }
+        Engine { lanes: Lanes::new(compiled), grades: Grades::new(game), gates_left: gates, stop, n_ops, network }
     }
 
     pub(super) fn n_words(&self) -> usize {

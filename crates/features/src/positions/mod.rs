@@ -12,9 +12,6 @@ mod play;
 mod search;
 
 use machine::network::Network;
-use rand::RngExt;
-use rand::SeedableRng;
-use rand_pcg::Pcg64Mcg;
 use rustc_hash::FxHashMap;
 
 pub use bytes::{Damaged, VERSION};
@@ -149,17 +146,6 @@ impl Positions {
         unique.results = sums.iter().map(mean).collect();
         unique
     }
-
-    /// Divides the positions in two by match, about this fraction of the matches in the second part; the same for the same
-    /// seed. A state that occurs in several matches may be in both parts.
-    pub fn split_by_match(&self, fraction: f64, seed: u64) -> (Positions, Positions) {
-        let n_matches = self.matches.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let held_out: Vec<bool> = (0..n_matches).map(|_| random.random::<f64>() < fraction).collect();
-        let (second, first): (Vec<usize>, Vec<usize>) =
-            (0..self.len()).partition(|&position| held_out[self.matches[position] as usize]);
-        (self.select(first), self.select(second))
-    }
 }
 
 /// A hash of the game's fluents under the names by which they are compared, and of the number of roles; by it stored
@@ -206,14 +192,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_match_is_never_divided(positions in any_positions(), seed in any::<u64>(), fraction in 0.0..1.0) {
-            let (first, second) = positions.split_by_match(fraction, seed);
-            prop_assert_eq!(first.len() + second.len(), positions.len());
-            prop_assert!(!first.matches.iter().any(|number| second.matches.contains(number)));
-            prop_assert_eq!(positions.split_by_match(fraction, seed), (first, second));
-        }
-
         #[test]
         fn unique_positions_have_mean_results(positions in any_positions()) {
             let unique = positions.unique();

@@ -207,7 +207,7 @@ impl Training {
 
     /// Plays one more generation. If `stop` says so it ends early, nothing is changed but the line that is known of a game with
     /// one role, and the answer is no.
-    pub fn go_on(&mut self, stop: &dyn Fn() -> bool) -> bool {
+    pub fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> bool {
         let number = self.history.len() as u64;
         let seed = self.settings.seed.wrapping_mul(1_000_003).wrapping_add(number);
         if !self.solved
@@ -237,14 +237,15 @@ impl Training {
         let n_roles = generation.results.len();
         if number.is_multiple_of(u64::from(STRENGTH_EVERY)) && n_roles > 1 {
             let play = self_play::Settings {
-                seed,
+                // Other matches than those that were just learned from.
+                seed: !seed,
                 matches: STRENGTH_MATCHES,
                 opening: self.settings.opening,
                 plies: self.settings.plies,
                 threads: self.settings.threads,
                 ..self_play::Settings::default()
             };
-            generation.strength = self_play::contest(&self.state.model, &self.first, &play);
+            generation.strength = self_play::contest(&self.state.model, &self.first, &play, stop);
         }
         self.history.push(generation);
         true

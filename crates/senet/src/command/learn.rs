@@ -17,17 +17,21 @@ use clap::{Args, ValueEnum};
 use features::construct;
 use features::game::Game;
 use features::positions;
-use insight::canonical::{self, canonical};
+use features::split::Split;
+use gdl::Stop;
+use insight::canonical::{self, canonical_until};
 use insight::graph::Fingerprint;
 use learn::course::{self, Checkpoint, Course, Generation, Stored};
 use learn::model::Model;
 use learn::player::Search;
 use learn::record::{Kind, RecordError, Recorder, Records};
 use learn::self_play::Played;
+use learn::teach;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::evidence::{self, Bar, remember};
+use crate::evidence::{self, Bar, remember, stop_at};
+use crate::guard;
 use crate::kin::{self, Origin};
 use crate::measure::{self, Score};
 use crate::memory;
@@ -162,8 +166,16 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
 const MEASURING: f64 = 0.1;
 /// The part of the time in which searches are tried.
 pub(super) const CHOOSING: f64 = 0.15;
-/// The part of the time in which models of variants are tried.
-const TAKING_OVER: f64 = 0.1;
+/// The parts of the time for learning after which the first positions are played, features found, the first weights fitted, and models
+/// of variants tried; the rest is self-play. Where a stage takes less, the next ones begin earlier.
+const PLAYED_BY: f64 = 0.25;
+const BUILT_BY: f64 = 0.5;
+const FITTED_BY: f64 = 0.7;
+const TAKEN_BY: f64 = 0.8;
+/// The part of the time that nothing is planned for: what ends a stage is looked at now and then only, and the model has to be kept.
+const SPARE: f64 = 0.02;
+/// With less time than this nothing is measured.
+const LEAST_MEASURED: Duration = Duration::from_millis(50);
 /// How often a course is kept, at least.
 const KEEP_EVERY: Duration = Duration::from_secs(5);
 
@@ -194,6 +206,9 @@ pub(super) struct About {
     pub(super) matches: u32,
     positions: usize,
     search: Search,
+    /// How the best of the model's searches did against tree search without knowledge, if that was tested; by it the search was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chosen: Option<Score>,
     pub(super) features: usize,
     pub(super) slots: usize,
     stages: usize,
@@ -202,6 +217,9 @@ pub(super) struct About {
     origin: Option<Origin>,
     curve: Vec<Generation>,
     scores: Vec<Score>,
+    /// What there was no time for, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<&'static str>,
 }
 
 /// When learning is to end.
@@ -255,7 +273,7 @@ fn kind(game: &Game) -> Kind {
 }
 
 /// Learns from the positions in a file.
-fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
+fn study(course: &mut Course, file: &Path, game: &Game, stop: &Stop) -> anyhow::Result<()> {
     let told = || format!("can't study `{}`", file.display());
     let records = Records::new(BufReader::new(File::open(file).with_context(told)?)).with_context(told)?;
     if records.kind != kind(game) {
@@ -263,7 +281,7 @@ fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
             .with_context(told);
     }
     let mut records = records;
-    course.study(&mut records).with_context(told)?;
+    course.study(&mut records, stop).with_context(told)?;
     if records.is_torn {
         screen::complain(format_args!(
             "warning: the end of `{}` is cut off or damaged; what stands before it was studied",
@@ -275,8 +293,8 @@ fn study(course: &mut Course, file: &Path, game: &Game) -> anyhow::Result<()> {
 
 impl Pupil {
     pub(super) fn new(rules: &Rules, seed: u64, store: Option<PathBuf>) -> anyhow::Result<Pupil> {
-        let form = canonical(&rules.program, canonical::BUDGET);
-        let game = Game::new(form.respelled(&rules.program), seed).map_err(|reason| {
+        let form = canonical_until(&rules.program, canonical::BUDGET, &guard::stop());
+        let game = Game::until(form.respelled(&rules.program), seed, &guard::stop()).map_err(|reason| {
             anyhow!("`{}` can't be grounded, so it can't be learned: {reason}", rules.source.name())
         })?;
         let memory = remember(rules, store)?;
@@ -384,6 +402,8 @@ pub(super) struct Learned {
     pub(super) seconds: f64,
     /// The search that it plays best with, as far as is known.
     pub(super) search: Search,
+    /// How the best of the model's searches did against tree search without knowledge, if that was tested.
+    pub(super) chosen: Option<Score>,
     /// What it began with, if not from nothing.
     origin: Option<Origin>,
     /// What the course is kept under.
@@ -393,11 +413,26 @@ pub(super) struct Learned {
 }
 
 /// Raised when the same settings give another model, so that a course is not gone on with in another way.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 impl Plan {
     fn settings(&self) -> course::Settings {
-        course::Settings { seed: self.seed, ..course::Settings::default() }
+        let usual = course::Settings::default();
+        let teach = teach::Settings { split: self.split(), ..usual.teach };
+        course::Settings { seed: self.seed, teach, ..usual }
+    }
+
+    /// What positions are for, in all of the run.
+    fn split(&self) -> Split {
+        Split::new(self.seed)
+    }
+
+    /// Ends a stage after a part of the time; with a given number of generations nothing depends on time.
+    fn stop(&self, start: Instant, part: f64) -> Stop {
+        match self.generations {
+            Some(_) => guard::stop(),
+            None => stop_at(start + self.time.mul_f64(part)).or(&guard::stop()),
+        }
     }
 
     /// All that a course depends on but the game, the time and the seed, as a number.
@@ -440,7 +475,7 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
     };
     if let Some(file) = pupil.study.as_ref().filter(|_| !is_resumed) {
         bar.show("studying positions", 0, 0);
-        study(&mut course, file, &pupil.game)?;
+        study(&mut course, file, &pupil.game, &plan.stop(start, 1.0))?;
     }
     let seconds = || before + start.elapsed().as_secs_f64();
     let n_before = course.history().len();
@@ -484,10 +519,19 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
         keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
     }
     let search = Search::fitting(&course.model().sight)[0];
-    Ok(Learned { seconds: seconds(), course, search, origin, key, finished: finished.filter(|_| is_same) })
+    Ok(Learned {
+        seconds: seconds(),
+        course,
+        search,
+        chosen: None,
+        origin,
+        key,
+        finished: finished.filter(|_| is_same),
+    })
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
+    let _within = arguments.generations.is_none().then(|| guard::within(arguments.time));
     match arguments.method {
         Method::Course => by_course(arguments),
         Method::Td | Method::TdThesis => td::run(arguments),
@@ -519,18 +563,29 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
         return told_before(&pupil.memory, model, &rules.game_name(), arguments.json);
     }
     if choosing > 0.0 {
-        choose_search(&pupil, &mut learned, &plan, arguments.time.mul_f64(choosing), &bar);
+        let until = arguments.time.mul_f64(1.0 - measuring - SPARE);
+        choose_search(&pupil, &mut learned, &plan, until.saturating_sub(start.elapsed()), &bar);
     }
-    let mut scores = Vec::new();
+    let (mut scores, mut left_out) = (Vec::new(), Vec::new());
+    if learned.course.history().len() == 1 {
+        left_out.push(NO_SELF_PLAY);
+    }
     if !arguments.no_measure {
         let before = Instant::now();
-        let left = arguments.time.saturating_sub(start.elapsed()).max(arguments.time.mul_f64(MEASURING / 2.0));
+        // With a given number of generations there is always time for this.
+        let least = arguments.generations.map_or(Duration::ZERO, |_| arguments.time.mul_f64(MEASURING));
+        let left = arguments.time.mul_f64(1.0 - SPARE).saturating_sub(start.elapsed()).max(least);
         let (contest, model) = (arguments.contest(left), learned.course.model());
-        scores = measure::measure(&pupil.game, model, learned.search, &contest, &mut |stage| bar.show(stage, 0, 0));
+        if left >= LEAST_MEASURED {
+            scores = measure::measure(&pupil.game, model, learned.search, &contest, &mut |stage| bar.show(stage, 0, 0));
+        }
+        if scores.is_empty() {
+            left_out.push(NOT_MEASURED);
+        }
         learned.seconds += before.elapsed().as_secs_f64();
     }
     bar.clear();
-    let about = about(&plan, &learned, scores);
+    let about = About { left_out, ..about(&plan, &learned, scores) };
     let model = pupil.keep(&learned, &about)?;
     let report = Report { game: rules.game_name(), fingerprint: pupil.fingerprint.to_string(), model, about };
     let mut out = screen::out();
@@ -541,6 +596,10 @@ fn by_course(arguments: Learn) -> anyhow::Result<ExitCode> {
     }
     Ok(ExitCode::SUCCESS)
 }
+
+const NO_SELF_PLAY: &str =
+    "time was up before the first generation of matches with itself: the model is a fit to positions of simple play";
+const NOT_MEASURED: &str = "no time was left to measure it";
 
 /// Says what is known of the model of a course that was over before.
 fn told_before(memory: &Store, model: i64, game: &str, is_json: bool) -> anyhow::Result<ExitCode> {
@@ -561,16 +620,16 @@ fn told_before(memory: &Store, model: i64, game: &str, is_json: bool) -> anyhow:
     Ok(ExitCode::SUCCESS)
 }
 
-/// Finds the search that a model plays best with.
+/// Finds the search that a model plays best with. Where there is no time for a test, the model is not used.
 pub(super) fn choose_search(pupil: &Pupil, learned: &mut Learned, plan: &Plan, time: Duration, bar: &Bar) {
     let start = Instant::now();
     let model = learned.course.model();
-    learned.search = match measure::quick_move(&learned.course, time, plan.threads) {
+    (learned.search, learned.chosen) = match measure::quick_move(&learned.course, time, plan.threads) {
         Some(move_time) => {
             let contest = measure::Contest { move_time, time, threads: plan.threads, seed: plan.seed };
             measure::choose(&pupil.game, model, &contest, &mut |stage| bar.show(stage, 0, 0))
         }
-        None => Search::fitting(&model.sight)[0],
+        None => (measure::untested(model), None),
     };
     learned.seconds += start.elapsed().as_secs_f64();
 }
@@ -628,7 +687,7 @@ fn resume(pupil: &Pupil, bytes: &[u8], settings: course::Settings) -> anyhow::Re
 fn with_threads(settings: course::Settings, threads: usize) -> course::Settings {
     course::Settings {
         play: learn::self_play::Settings { threads, ..settings.play },
-        teach: learn::teach::Settings { threads, ..settings.teach },
+        teach: teach::Settings { threads, ..settings.teach },
         ..settings
     }
 }
@@ -643,8 +702,12 @@ fn begin(
     bar: &Bar,
 ) -> anyhow::Result<Begun> {
     let (game, fingerprint) = (pupil.game.clone(), pupil.fingerprint.0);
-    let play = positions::Settings { seed: plan.seed, ..positions::Settings::default() };
+    let stop = plan.stop(start, PLAYED_BY);
+    let play = positions::Settings { seed: plan.seed, stop, ..positions::Settings::default() };
     let played = evidence::positions(&game, fingerprint, &play, None, Some(&mut pupil.memory), bar)?.positions;
+    if plan.stop(start, 1.0).is_raised() {
+        return Err(anyhow!("nothing was learned: time was up after {} positions had been played", played.len()));
+    }
     if !plan.fresh
         && let Some(known) = evidence::best_model_of_a_course(&pupil.memory, fingerprint, &game, &evidence::warn)?
     {
@@ -653,18 +716,28 @@ fn begin(
         let course = Course::from_model(known.model, &played, settings);
         return Ok(Begun { course, seconds: 0.0, origin: Some(origin) });
     }
-    let construct = construct::Settings { seed: plan.seed, threads: plan.threads, ..construct::Settings::default() };
+    let construct = construct::Settings {
+        seed: plan.seed,
+        split: plan.split(),
+        threads: plan.threads,
+        stop: plan.stop(start, BUILT_BY),
+        ..construct::Settings::default()
+    };
     let seconds = || start.elapsed().as_secs_f64();
     let (features, took) =
         evidence::features(&game, fingerprint, (&played, &play), &construct, &mut pupil.memory, bar, &seconds)?;
     let before = (took - seconds()).max(0.0);
     bar.show("fitting the first weights", 0, 0);
-    let fresh = Course::begin(game, &played, features, settings.clone())?;
+    let until = |part: f64| {
+        let teach = teach::Settings { stop: plan.stop(start, part), ..settings.teach.clone() };
+        course::Settings { teach, ..settings.clone() }
+    };
+    let fresh = Course::begin(game, &played, features, until(FITTED_BY))?;
     if !plan.fresh {
         bar.show("looking for variants that were learned", 0, 0);
-        let begun = Instant::now();
-        let stop = || plan.generations.is_none() && begun.elapsed() >= plan.time.mul_f64(TAKING_OVER);
-        let taken = kin::take_over(&pupil.memory, fingerprint, fresh.model(), &played, &settings, &stop)?;
+        let stop = plan.stop(start, TAKEN_BY);
+        let taken =
+            kin::take_over(&pupil.memory, fingerprint, fresh.model(), &played, &until(TAKEN_BY), &|| stop.is_raised())?;
         if let Some((model, origin)) = taken {
             let course = Course::from_model(model, &played, settings);
             return Ok(Begun { course, seconds: before, origin: Some(origin) });
@@ -691,9 +764,11 @@ pub(super) fn about(plan: &Plan, learned: &Learned, scores: Vec<Score>) -> About
         slots: sight.n_slots(),
         stages: sight.stages.cuts.len() + 1,
         search: learned.search,
+        chosen: learned.chosen.clone(),
         origin: learned.origin.clone(),
         curve: course.history().to_vec(),
         scores,
+        left_out: Vec::new(),
     }
 }
 
@@ -713,18 +788,36 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
     if let Some(origin) = &about.origin {
         writeln!(out, "{}", origin.sentence())?;
     }
+    about.left_out.iter().try_for_each(|what| writeln!(out, "{what}"))?;
     if let (Some(first), Some(last)) = (about.curve.first(), about.curve.last()) {
-        writeln!(out, "loss on new matches: {:.4} at first, {:.4} at last", mean_loss(first), mean_loss(last))?;
+        let told = |generation: &Generation| match mean_loss(generation) {
+            loss if loss.is_nan() => "not known".to_owned(),
+            loss => format!("{loss:.4}"),
+        };
+        write!(out, "loss on first positions that were held out: {}", told(first))?;
+        if about.curve.len() > 1 {
+            write!(out, "; on matches of the last generation, before it learned from them: {}", told(last))?;
+        }
+        writeln!(out)?;
     }
     if let Some(strength) = about.curve.iter().rev().find_map(|generation| generation.strength) {
         writeln!(out, "one move ahead, {:.0} % of the points against its beginning", 100.0 * strength)?;
     }
-    writeln!(out, "plays by {}", about.search.name())?;
+    writeln!(out, "plays by {}{}", about.search.name(), reason(about.chosen.as_ref()))?;
     print_scores(&about.scores, out)?;
     if let Some(id) = report.model {
         writeln!(out, "\nkept as model {id}")?;
     }
     Ok(())
+}
+
+/// What a search was chosen by, to be put behind its name.
+fn reason(chosen: Option<&Score>) -> String {
+    chosen.map_or(String::new(), |Score { mean, low, high, matches, .. }| {
+        format!(
+            "; the model's best had {mean:.1} ({low:.1} to {high:.1}) against that without a model in {matches} matches"
+        )
+    })
 }
 
 /// A line for each score.

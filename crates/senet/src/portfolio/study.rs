@@ -10,6 +10,7 @@ use features::construct::{self, construct};
 use features::feature::Feature;
 use features::game::Game;
 use features::positions::{self, Positions, collect};
+use features::split::Split;
 use gdl::{Program, Stop};
 use insight::canonical::{self, canonical};
 use learn::course::{self, Course, Stored};
@@ -17,7 +18,7 @@ use learn::model::Model;
 use learn::player::Search;
 use serde_json::json;
 
-use crate::evidence;
+use crate::evidence::{self, stop_at};
 use crate::kin;
 use crate::measure;
 use crate::memory;
@@ -162,7 +163,7 @@ impl Study {
             "seed": self.seed, "version": env!("CARGO_PKG_VERSION"), "seconds": before + learned.seconds,
             "generations": learned.course.history().len() - 1,
             "matches": learned.course.history().last().map_or(0, |last| last.n_matches),
-            "search": learned.search, "curve": learned.course.history(), "learned": "before a match",
+            "search": learned.search, "chosen": learned.chosen, "curve": learned.course.history(), "learned": "before a match",
             "origin": origin,
         });
         let bytes = Stored { search: learned.search, ..learned.course.checkpoint().model }.to_bytes();
@@ -193,6 +194,8 @@ pub(crate) struct Lesson<'a> {
 pub(crate) struct Learned {
     pub(crate) course: Course,
     pub(crate) search: Search,
+    /// What the search was chosen by, if it was tested.
+    pub(crate) chosen: Option<measure::Score>,
     pub(crate) seconds: f64,
 }
 
@@ -215,8 +218,6 @@ impl Lesson<'_> {
         /// The parts of the time after which positions are played, features found, variants tried, and matches with itself end.
         const PARTS: [f64; 4] = [0.1, 0.3, 0.4, 0.8];
         const BRIEF_PARTS: [f64; 4] = [0.1, 0.3, 0.3, 0.75];
-        /// A model of fewer generations is not believed without a test.
-        const ENOUGH: usize = 3;
         let begun = Instant::now();
         let time = self.until.saturating_duration_since(begun);
         let (game, threads) = (self.game, self.threads);
@@ -224,6 +225,7 @@ impl Lesson<'_> {
         let parts = if is_brief { BRIEF_PARTS } else { PARTS };
         let [played_by, built_by, taken_by, learned_by] = parts.map(|part| begun + time.mul_f64(part));
         let before = |end: Instant| Instant::now() < end && !stop.is_raised();
+        let split = Split::new(self.seed);
         // Step 1. Positions; the fewer, the less time there is to look at them.
         let n_positions = (time.as_secs_f64() * 100.0).clamp(500.0, 12_000.0) as usize;
         let play = positions::Settings {
@@ -231,6 +233,7 @@ impl Lesson<'_> {
             levels: if is_brief { 3 } else { 4 },
             positions: n_positions,
             matches: ((n_positions as u32 / 12).clamp(64, 512), 4_096),
+            stop: stop_at(played_by).or(stop),
             ..positions::Settings::default()
         };
         let played = collect(game, &play, &mut |_| before(played_by)).positions;
@@ -241,7 +244,7 @@ impl Lesson<'_> {
         let settings = course::Settings { seed: self.seed, ..course::Settings::default() };
         let settings = course::Settings {
             play: learn::self_play::Settings { threads, ..settings.play },
-            teach: learn::teach::Settings { threads, ..settings.teach },
+            teach: learn::teach::Settings { threads, split, stop: stop_at(learned_by).or(stop), ..settings.teach },
             ..settings
         };
         let usual = known.as_ref().map(|(_, stored)| stored.search);
@@ -251,7 +254,7 @@ impl Lesson<'_> {
                 Course::from_model(model, &played, settings)
             }
             None => {
-                let fresh = self.begin(&played, &settings, is_brief, &|| before(built_by))?;
+                let fresh = self.begin(&played, &settings, is_brief, built_by)?;
                 let late = || !before(taken_by);
                 let taken =
                     self.kin.map(|(store, of)| kin::take_over(store, of, fresh.model(), &played, &settings, &late));
@@ -279,17 +282,17 @@ impl Lesson<'_> {
             note(&format!("nothing was learned: {:.0} s were gone before the first generation", ready.as_secs_f64()));
             return Ok(None);
         }
-        // Step 3. The search: by matches that are short enough for some of them, or the one that is known or mostly best.
-        let search = match (quick_move, usual) {
+        // Step 3. The search: by matches that are short enough for some of them, or the one that is known. A model that was not shown to
+        // be better than search without knowledge is kept, but does not play.
+        let (search, chosen) = match (quick_move, usual) {
             (Some(move_time), _) => {
                 let contest = measure::Contest { move_time, time: left(), threads, seed: self.seed };
                 measure::choose(game, course.model(), &contest, &mut |_| {})
             }
-            (None, Some(usual)) => usual,
-            (None, None) if course.history().len() <= ENOUGH => Search::Plain,
-            (None, None) => Search::fitting(&course.model().sight)[0],
+            (None, Some(usual)) => (usual, None),
+            (None, None) => (measure::untested(course.model()), None),
         };
-        Ok(Some(Learned { course, search, seconds: begun.elapsed().as_secs_f64() }))
+        Ok(Some(Learned { course, search, chosen, seconds: begun.elapsed().as_secs_f64() }))
     }
 
     /// A course from nothing. A brief one has no features, unless there are no tables of patterns either.
@@ -298,7 +301,7 @@ impl Lesson<'_> {
         played: &Positions,
         settings: &course::Settings,
         is_brief: bool,
-        go_on: &dyn Fn() -> bool,
+        built_by: Instant,
     ) -> Result<Course, String> {
         let (game, seed, threads) = (self.game, self.seed, self.threads);
         let begin = |features: Vec<Feature>, settings: course::Settings| {
@@ -310,8 +313,9 @@ impl Lesson<'_> {
                 return Ok(bare);
             }
         }
-        let construct = construct::Settings { seed, threads, ..construct::Settings::default() };
-        let set = self::construct(game, played, &construct, &mut |_| go_on())?;
+        let (split, stop) = (settings.teach.split, stop_at(built_by).or(&settings.teach.stop));
+        let construct = construct::Settings { seed, split, threads, stop, ..construct::Settings::default() };
+        let set = self::construct(game, played, &construct, &mut |_| true)?;
         begin(set.features.into_iter().map(|selected| selected.feature).collect(), settings.clone())
     }
 }

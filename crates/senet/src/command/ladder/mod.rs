@@ -395,7 +395,7 @@ impl Climb {
     fn play(&self, learned: &state::Learned, players: &Players, tally: Tally, stage: &str) -> anyhow::Result<Tally> {
         let comparison = *tally.comparison();
         let cell = self.cell(learned, &comparison);
-        let pace = Pace { threads: self.threads, seed: self.arguments.seed, until: None };
+        let pace = Pace { threads: self.threads, seed: self.arguments.seed, until: None, end: None };
         let failure = Mutex::new(None);
         self.bar.show(stage, tally.len(), tally.most() as usize);
         let tally = measure::play(players, tally, &pace, &|outcome, tally| {

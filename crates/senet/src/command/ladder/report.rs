@@ -8,6 +8,7 @@ use super::super::explain::wrapped;
 use super::{ALONE, Ladder, spoken, state};
 use crate::measure::{Kind, Score, Tally};
 use crate::memory;
+use search::statistics::Interval;
 
 /// What a ladder says.
 #[derive(Serialize)]
@@ -60,9 +61,46 @@ struct Cell {
 #[derive(Serialize)]
 struct Goal {
     goal: &'static str,
-    /// Whether it is reached; nothing as long as matches are missing.
-    reached: Option<bool>,
+    verdict: Verdict,
     found: String,
+}
+
+/// What matches say about a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Verdict {
+    /// Whole intervals are at the goal or beyond it.
+    Reached,
+    /// A whole interval is short of it.
+    NotReached,
+    /// Intervals span the goal, or matches are missing.
+    Open,
+}
+
+impl Verdict {
+    /// Whether an interval is at a goal or beyond it.
+    fn at_least(goal: f64, low: f64, high: f64) -> Verdict {
+        if low >= goal {
+            Verdict::Reached
+        } else if high < goal {
+            Verdict::NotReached
+        } else {
+            Verdict::Open
+        }
+    }
+
+    /// Something that matches have shown or not, beyond doubt.
+    fn known(is_reached: bool) -> Verdict {
+        if is_reached { Verdict::Reached } else { Verdict::NotReached }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Reached => "reached",
+            Verdict::NotReached => "not reached",
+            Verdict::Open => "open",
+        }
+    }
 }
 
 impl Row {
@@ -153,12 +191,7 @@ impl Report {
             self.put_tables(&mut page);
             page.push_str("\n## The goals\n\n");
             for goal in &self.goals {
-                let mark = match goal.reached {
-                    Some(true) => "reached",
-                    Some(false) => "not reached",
-                    None => "open",
-                };
-                _ = writeln!(page, "- **{}** ({mark}): {}", goal.goal, goal.found);
+                _ = writeln!(page, "- **{}** ({}): {}", goal.goal, goal.verdict.name(), goal.found);
             }
         } else {
             page.push_str("\nNothing has been played yet.\n");
@@ -220,7 +253,7 @@ impl Report {
             time / 5.0
         );
         for row in self.games.iter().filter(|row| !row.is_alone) {
-            let f_measure = row.cell(Kind::OnePlyRandom, 0.0).map(|cell| format!("{:.1}", cell.score.f_measure()));
+            let f_measure = row.cell(Kind::OnePlyRandom, 0.0).map(|cell| format!("{:.1}", cell.score.f_measure().mean));
             _ = writeln!(
                 page,
                 "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -269,8 +302,16 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
     let possible = |row: &Row| row.learned.as_ref().and_then(|learned| learned.possible).filter(|&most| most < 98.0);
     let (less, others): (Vec<&Row>, Vec<&Row>) = many.iter().copied().partition(|row| possible(row).is_some());
     let scores = Scores::new(&others, Kind::OnePlyRandom, 0.0);
-    let mut found =
-        scores.told(&[("at least 98", &|score| score.mean >= 98.0), ("less", &|_| true)], |score| score.mean);
+    let at_least = |goal: f64| move |score: &Score| Verdict::at_least(goal, score.low, score.high);
+    let mut found = scores.told(
+        &[
+            ("at least 98, with the whole interval", &|score| score.low >= 98.0),
+            ("at least 98", &|score| score.mean >= 98.0),
+            ("less, but perhaps by chance", &|score| score.high >= 98.0),
+            ("less", &|_| true),
+        ],
+        |score| score.mean,
+    );
     for row in less {
         let score = row.cell(Kind::OnePlyRandom, 0.0).map_or(f64::NAN, |cell| cell.score.mean);
         let most = possible(row).unwrap_or(100.0);
@@ -282,13 +323,18 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
     }
     goals.push(Goal {
         goal: "At least 98 against random play, wherever that is possible; one move ahead",
-        reached: scores.all(|score| score.mean >= 98.0),
+        verdict: scores.all(at_least(98.0)),
         found,
     });
     let scores = Scores::new(&many, Kind::OnePlyFuzzy, 0.0);
     goals.push(Goal {
         goal: "Better than fuzzy goals in every game where there is something to gain; one move ahead",
-        reached: scores.all(|score| score.mean > 50.0),
+        verdict: scores.all(|score| match score.low > 50.0 {
+            true => Verdict::Reached,
+            // Half of the points is not better.
+            false if score.high <= 50.0 => Verdict::NotReached,
+            false => Verdict::Open,
+        }),
         found: scores.told(
             &[
                 ("better, with the whole interval", &|score| score.low > 50.0),
@@ -299,19 +345,27 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
         ),
     });
     // Step 2. Tree search.
-    let groups: [Group; 4] = [
+    let groups: [Group; 6] = [
+        ("at least 60, with the whole interval", &|score| score.low >= 60.0),
         ("at least 60, and the test agrees", &|score| score.mean >= 60.0 && score.decided == Some(true)),
         ("at least 60", &|score| score.mean >= 60.0),
         ("from 47 to 60", &|score| score.mean >= 47.0),
+        ("less than 47, but perhaps by chance", &|score| score.high >= 47.0),
         ("less than 47", &|_| true),
     ];
     let scores = Scores::new(&many, Kind::SearchUct, settings.move_time);
     goals.push(Goal {
         goal: "At least 60 against tree search in 12 games, and less than 47 in none",
-        reached: scores.complete().then(|| {
-            let n_high = scores.found.iter().filter(|(_, score)| score.mean >= 60.0).count();
-            n_high >= 12 && scores.found.iter().all(|(_, score)| score.mean >= 47.0)
-        }),
+        verdict: {
+            let n = |verdict| scores.found.iter().filter(|(_, score)| at_least(60.0)(score) == verdict).count();
+            let (n_high, n_open) = (n(Verdict::Reached), n(Verdict::Open) + scores.missing.len());
+            match scores.all(at_least(47.0)) {
+                Verdict::Reached if n_high >= 12 => Verdict::Reached,
+                Verdict::NotReached => Verdict::NotReached,
+                _ if n_high + n_open < 12 => Verdict::NotReached,
+                _ => Verdict::Open,
+            }
+        },
         found: scores.told(&groups, |score| score.mean),
     });
     let longer: Vec<&Row> = many.iter().copied().filter(|row| long.contains(&row.game)).collect();
@@ -319,7 +373,7 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
     if !longer.is_empty() {
         goals.push(Goal {
             goal: "Less than 47 in none with more time",
-            reached: scores.all(|score| score.mean >= 47.0),
+            verdict: scores.all(at_least(47.0)),
             found: scores.told(&groups, |score| score.mean),
         });
     }
@@ -328,7 +382,7 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
         let scores = Scores::new(&alone, Kind::SearchAlone, settings.move_time);
         goals.push(Goal {
             goal: "A solution of every game for one",
-            reached: scores.all(|score| score.best == 100),
+            verdict: scores.all(|score| Verdict::known(score.best == 100)),
             found: scores.told(
                 &[
                     ("solved in each match", &|score| score.mean >= 100.0),
@@ -346,7 +400,10 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
     ] {
         let Some(row) = many.iter().find(|row| row.game == game) else { continue };
         let told = |kind, seconds, how: &str| {
-            row.cell(kind, seconds).map(|cell| format!("{:.1} {how}", cell.score.f_measure()))
+            row.cell(kind, seconds).map(|cell| {
+                let Interval { mean, low, high } = cell.score.f_measure();
+                format!("{mean:.1} ({low:.1} to {high:.1}) {how}")
+            })
         };
         let found = [
             told(Kind::OnePlyRandom, 0.0, "one move ahead"),
@@ -355,7 +412,10 @@ fn goals(games: &[Row], settings: &Settings, long: &[String]) -> Vec<Goal> {
         let one_ply = row.cell(Kind::OnePlyRandom, 0.0).filter(|cell| cell.done);
         goals.push(Goal {
             goal,
-            reached: one_ply.map(|cell| cell.score.f_measure() >= least),
+            verdict: one_ply.map_or(Verdict::Open, |cell| {
+                let f_measure = cell.score.f_measure();
+                Verdict::at_least(least, f_measure.low, f_measure.high)
+            }),
             found: found.into_iter().flatten().collect::<Vec<_>>().join(", ") + ".",
         });
     }
@@ -386,14 +446,16 @@ impl<'a> Scores<'a> {
         scores
     }
 
-    fn complete(&self) -> bool {
-        self.missing.is_empty()
-    }
-
-    /// Whether all games reach something; open while some are missing, unless one that is there does not.
-    fn all(&self, reaches: impl Fn(&Score) -> bool) -> Option<bool> {
-        let all = self.found.iter().all(|(_, score)| reaches(score));
-        if all && !self.complete() { None } else { Some(all) }
+    /// What holds of all games: not reached where one is known not to reach it, open while some are missing.
+    fn all(&self, verdict: impl Fn(&Score) -> Verdict) -> Verdict {
+        let verdicts: Vec<Verdict> = self.found.iter().map(|(_, score)| verdict(score)).collect();
+        if verdicts.contains(&Verdict::NotReached) {
+            Verdict::NotReached
+        } else if self.missing.is_empty() && !verdicts.contains(&Verdict::Open) {
+            Verdict::Reached
+        } else {
+            Verdict::Open
+        }
     }
 
     /// The games in groups, each in the first that it belongs to.
@@ -453,10 +515,13 @@ share 100 points this is the mean result, and the interval is Wilson's. Elsewher
 interval is the wider one of Wilson's and the one that turns as a whole give. In games for one the score is the mean result.
 
 Matches against tree search where two roles share 100 points end early if a sequential test decides, after 30 matches at the
-earliest: Wald's test between a score of 47 and a score of 60, each believed wrongly in at most 5 % of the cases. ▲ says that it
-believes in 60, ▼ in 47. The interval beside such a score is the one for a fixed number of matches; since one looks at the score
-more than once, it is a little too narrow, and the score a little too far from the middle. Elsewhere all matches are played. Cells
-with … are not finished.
+earliest: Wald's test between a score of 47 and a score of 60, each believed wrongly in at most 5 % of the cases. It looks at whole
+turns in their order, whichever of them ends first. ▲ says that it believes in 60, ▼ in 47. The interval beside such a score is
+one that holds at whatever time one stops for what one sees (Robbins's), and wider than Wilson's; the score itself is a little too
+far from the middle. Elsewhere all matches are played. Cells with … are not finished.
+
+A goal is *reached* where the whole interval of each score is at it or beyond it, *not reached* where one whole interval is short of
+it, and *open* where an interval spans it or matches are missing. A search was chosen by other matches than these.
 ";
 
 #[cfg(test)]
@@ -548,13 +613,14 @@ mod tests {
             "| checkers | 300 s, 12,345 matches | **97.5** (92.5 to 100.0), 200 | 97.5 | **80.0** (75.0 to 85.0), 200 |",
             "**65.0** (60.0 to 70.0), 200 ▲ | - |",
             "| peg | 300 s, 12,345 matches | **40.0** (35.0 to 45.0), 200 | 100 |",
-            "one move ahead** (reached): at least 98 in 1: tron 99.0. Not possible in checkers: even the best answer to \
+            "one move ahead** (open): at least 98 in 1: tron 99.0. Not possible in checkers: even the best answer to \
              random play has 97.9 (97.5). Not possible in tic-tac-toe: even the best answer to random play has 97.6 (96.0).",
-            "(reached): better, with the whole interval in 2: checkers 80.0, tic-tac-toe 60.0; better in 1: tron 52.0.",
-            "less than 47 in 1: tron 44.0.",
+            "(open): better, with the whole interval in 2: checkers 80.0, tic-tac-toe 60.0; better in 1: tron 52.0.",
+            "at least 60, with the whole interval in 1: checkers 65.0; from 47 to 60 in 1: tic-tac-toe 50.0; less than 47, but \
+             perhaps by chance in 1: tron 44.0.",
             "with more time** (open): missing: tron.",
             "A solution of every game for one** (reached): solved in each match in 1: peg 100.0.",
-            "An F-measure of 97 in Checkers** (reached): 97.5 one move ahead, 100.0 searching.",
+            "An F-measure of 97 in Checkers** (open): 97.5 (94.3 to 98.9) one move ahead, 100.0 (98.1 to 100.0) searching.",
         ] {
             assert!(page.contains(expected), "{expected}\n{page}");
         }
@@ -562,11 +628,29 @@ mod tests {
         assert!(page.lines().filter(|line| !line.starts_with(['|', '-'])).all(|line| line.chars().count() <= 132));
     }
 
+    /// An interval that spans the goal says neither yes nor no.
+    #[test]
+    fn goals_have_three_verdicts() {
+        let of = |score: f64, half: f64| Verdict::at_least(60.0, score - half, score + half);
+        assert_eq!(
+            [of(66.0, 5.0), of(61.0, 5.0), of(59.0, 5.0), of(50.0, 5.0)].map(Verdict::name),
+            ["reached", "open", "open", "not reached"]
+        );
+        assert_eq!((of(65.0, 5.0), of(55.0, 5.0)), (Verdict::Reached, Verdict::Open));
+        let verdict = |games: &[(&str, f64)]| {
+            let rows: Vec<Row> = games.iter().map(|&(game, mean)| row(game, 2, &[(Kind::OnePlyFuzzy, mean)])).collect();
+            report(rows, 300.0).goals[1].verdict
+        };
+        assert_eq!(verdict(&[("a", 56.0), ("b", 70.0)]), Verdict::Reached);
+        assert_eq!(verdict(&[("a", 54.0), ("b", 70.0)]), Verdict::Open);
+        assert_eq!(verdict(&[("a", 54.0), ("b", 45.0)]), Verdict::NotReached);
+    }
+
     #[test]
     fn short_runs_and_empty_ones_say_so() {
         let page = report(vec![row("tron", 2, &[(Kind::OnePlyRandom, 99.0)])], 2.0).page();
         assert!(page.contains("A short run") && page.contains("2 s for each game, on 2 threads"), "{page}");
-        assert!(page.contains("one move ahead** (reached): at least 98 in 1: tron 99.0."), "{page}");
+        assert!(page.contains("one move ahead** (open): at least 98 in 1: tron 99.0."), "{page}");
         assert!(page.contains("(open): missing: tron."), "{page}");
         let empty = |game, is_alone| Row::new(game, is_alone, None, |_| Vec::new());
         assert!(report(vec![empty("tron", false)], 300.0).page().ends_with("Nothing has been played yet.\n"));

@@ -84,7 +84,7 @@ enum Training {
 }
 
 impl Training {
-    fn go_on(&mut self, stop: &dyn Fn() -> bool) -> bool {
+    fn go_on(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> bool {
         match self {
             Training::Improved(training) => training.go_on(stop),
             Training::Thesis(training) => training.go_on(stop),

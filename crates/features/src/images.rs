@@ -1,12 +1,14 @@
 //! The proved symmetries of a game as what they do to its states.
 
-use features::game::Game;
 use insight::symmetry::{Action, Evidence, Translation, canonical_state};
+
+use crate::game::Game;
 
 /// All proved symmetries of a game but the identity; none where there are too many.
 #[derive(Clone, Debug, Default)]
 pub struct Images {
-    pub(crate) actions: Vec<Action>,
+    /// What each of them does.
+    pub actions: Vec<Action>,
 }
 
 impl Images {
@@ -27,15 +29,19 @@ impl Images {
         Images { actions: actions.into_iter().filter(moves).collect() }
     }
 
-    /// The same state for all images of a state, and for each of its roles which one that is in the state.
-    pub fn canonical(&self, state: &[u64], n_roles: usize) -> (Box<[u64]>, Vec<usize>) {
-        let (least, number) = canonical_state(&self.actions, state);
+    /// The same state for all images of a state, and the number of the symmetry that leads there, if one has to.
+    pub fn canonical(&self, state: &[u64]) -> (Box<[u64]>, Option<usize>) {
+        canonical_state(&self.actions, state)
+    }
+
+    /// For each role after a symmetry which one that was before.
+    pub fn roles(&self, symmetry: Option<usize>, n_roles: usize) -> Vec<usize> {
         let mut roles: Vec<usize> = (0..n_roles).collect();
-        if let Some(number) = number {
+        if let Some(number) = symmetry {
             let images = self.actions[number].roles.iter();
             images.enumerate().for_each(|(role, &image)| roles[image as usize] = role);
         }
-        (least, roles)
+        roles
     }
 
     /// A symmetry that takes each of two roles for the other, if there is one.
