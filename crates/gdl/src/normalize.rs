@@ -67,6 +67,9 @@ pub struct TooManyRules {
     pub limit: usize,
 }
 
+/// How many names and variables all bodies may have together while disjunctions are multiplied out.
+const MAX_NAMES: usize = 20_000_000;
+
 /// Brings a program into normal form, unless that makes more than `limit` rules.
 pub fn normalize(program: &Program, limit: usize) -> Result<Normal, TooManyRules> {
     let mut normalizer = Normalizer {
@@ -74,6 +77,7 @@ pub fn normalize(program: &Program, limit: usize) -> Result<Normal, TooManyRules
         rules: Vec::new(),
         n_helpers: 0,
         limit,
+        names_left: MAX_NAMES,
         dynamic: dynamic_relations(program),
         projections: HashMap::new(),
     };
@@ -114,6 +118,8 @@ struct Normalizer {
     rules: Vec<NormalRule>,
     n_helpers: usize,
     limit: usize,
+    /// How many names bodies may still be made of.
+    names_left: usize,
     /// The relations that depend on the state or on the moves.
     dynamic: HashSet<Relation>,
     projections: HashMap<(SymbolId, Vec<Term>, usize), SymbolId>,
@@ -124,6 +130,21 @@ struct Normalizer {
 enum Part {
     Literal(Literal),
     Equal(Term, Term),
+}
+
+impl Part {
+    fn n_names(&self) -> usize {
+        match self {
+            Part::Literal(Literal::Positive(atom) | Literal::Negative(atom)) => {
+                1 + atom.args.iter().map(Term::size).sum::<usize>()
+            }
+            Part::Literal(Literal::Distinct(left, right)) | Part::Equal(left, right) => 1 + left.size() + right.size(),
+        }
+    }
+}
+
+fn n_names(bodies: &[Vec<Part>]) -> usize {
+    bodies.iter().flatten().map(Part::n_names).sum()
 }
 
 impl Normalizer {
@@ -214,12 +235,11 @@ impl Normalizer {
     /// A helper that holds for the values that some variables of an atom can have. The same atom up to the names of its
     /// variables has the same helper.
     fn projection(&mut self, atom: &Atom, kept: &[VarId], origin: RuleId) -> Atom {
-        let mut order = kept.to_vec();
+        let mut order: HashMap<VarId, u32> = (0..).zip(kept).map(|(place, &var)| (var, place)).collect();
         atom.args.iter().for_each(|arg| {
             arg.for_each_var(&mut |var| {
-                if !order.contains(&var) {
-                    order.push(var);
-                }
+                let next = order.len() as u32;
+                order.entry(var).or_insert(next);
             });
         });
         // The variables that are kept are numbered first.
@@ -344,16 +364,32 @@ impl Normalizer {
             if negated {
                 bodies.extend(parts);
             } else {
-                if bodies.len().saturating_mul(parts.len()) > self.limit {
-                    return Err(TooManyRules { rule: origin, limit: self.limit });
-                }
-                let joined = |body: &Vec<Part>| -> Vec<Vec<Part>> {
-                    parts.iter().map(|part| body.iter().chain(part).cloned().collect()).collect()
-                };
-                bodies = bodies.iter().flat_map(joined).collect();
+                bodies = self.product(&bodies, &parts, origin)?;
             }
         }
         Ok(bodies)
+    }
+
+    /// Each of the bodies with each of some others behind it.
+    fn product(
+        &mut self,
+        bodies: &[Vec<Part>],
+        more: &[Vec<Part>],
+        origin: RuleId,
+    ) -> Result<Vec<Vec<Part>>, TooManyRules> {
+        let too_many = TooManyRules { rule: origin, limit: self.limit };
+        if bodies.len().saturating_mul(more.len()) > self.limit {
+            return Err(too_many);
+        }
+        let size = more.len() * n_names(bodies) + bodies.len() * n_names(more);
+        // A single body that grows is the rule as it stands.
+        if bodies.len() * more.len() > 1 {
+            self.names_left = self.names_left.checked_sub(size).ok_or(too_many)?;
+        }
+        let joined = |body: &Vec<Part>| -> Vec<Vec<Part>> {
+            more.iter().map(|part| body.iter().chain(part).cloned().collect()).collect()
+        };
+        Ok(bodies.iter().flat_map(joined).collect())
     }
 
     fn formula(
@@ -400,15 +436,7 @@ impl Normalizer {
                 let mut bodies = vec![Vec::new()];
                 for part in parts {
                     let more = self.formula(part, true, bound, n_variables, origin)?;
-                    if bodies.len().saturating_mul(more.len()) > self.limit {
-                        return Err(TooManyRules { rule: origin, limit: self.limit });
-                    }
-                    bodies = bodies
-                        .iter()
-                        .flat_map(|body: &Vec<Part>| {
-                            more.iter().map(|part| body.iter().chain(part).cloned().collect()).collect::<Vec<_>>()
-                        })
-                        .collect();
+                    bodies = self.product(&bodies, &more, origin)?;
                 }
                 bodies
             }
@@ -484,12 +512,9 @@ fn same_variables(formula: &Formula, other: &Formula) -> bool {
 }
 
 /// The term with each variable replaced by its place in `order`.
-fn rename(term: &Term, order: &[VarId]) -> Term {
+fn rename(term: &Term, order: &HashMap<VarId, u32>) -> Term {
     match term {
-        Term::Var(var) => {
-            let place = order.iter().position(|other| other == var).expect("every variable is in the order");
-            Term::Var(VarId(place as u32))
-        }
+        Term::Var(var) => Term::Var(VarId(order[var])),
         Term::Const(_) => term.clone(),
         Term::Func(name, args) => Term::Func(*name, args.iter().map(|arg| rename(arg, order)).collect()),
     }

@@ -127,6 +127,26 @@ fn terms_that_grow() {
 }
 
 #[test]
+fn disjunctions_that_multiply() {
+    // Sixteen thousand bodies of nine thousand names.
+    let choices = repeated(14, |i, text| write!(text, "(or (p{i}) (not (q{i})))").unwrap());
+    let wide = " ?x".repeat(9000);
+    let text = format!("(role r)(init a)(legal r go)(<= terminal (e ?x) (true (f{wide})) {choices})");
+    let start = Instant::now();
+    let reading = gdl::read("hostile", text.as_bytes());
+    let ground = gdl::ground::ground(&reading.program, &gdl::ground::Budget::default());
+    assert!(matches!(ground, Err(gdl::ground::Failure::Rules(_))));
+    // A contradiction leaves no rule, but takes time.
+    let never = repeated(2000, |i, text| {
+        let choices = repeated(12, |i, text| write!(text, "(or (p{i}) (not (distinct ?x a)))").unwrap());
+        write!(text, "(<= (w{i} ?x) (e ?x) (not (distinct ?x b)) {choices} (not (distinct ?x c)))").unwrap();
+    });
+    let reading = gdl::read("hostile", format!("(role r)(e a){never}(<= terminal (w1 ?x))").as_bytes());
+    assert!(gdl::ground::ground(&reading.program, &gdl::ground::Budget::default()).is_err());
+    assert!(start.elapsed() < Duration::from_secs(120), "took {:?}", start.elapsed());
+}
+
+#[test]
 fn rubbish() {
     for piece in [
         "(",
