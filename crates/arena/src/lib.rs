@@ -2,6 +2,7 @@
 //! meet.
 
 pub mod contestant;
+pub mod hostile;
 mod judge;
 pub mod process;
 pub mod protocol;

@@ -12,6 +12,8 @@
 //! illegal move or as an error. A pest knocks at our player's door all the time: with garbage, half a request, messages for matches
 //! that don't exist, and matches of its own while one is being played.
 //!
+//! If there are hostile texts, a [`Stranger`] comes between matches, too.
+//!
 //! Where all is well, our player never misses a move, and nobody waits longer than the clock and the grace.
 
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::contestant::{Clocks, Factory, Rules};
+use crate::hostile::{Stranger, Usage, Watch};
 use crate::judge::lock;
 use crate::protocol::http::{self, Address, Request, Timed, exchange};
 use crate::protocol::message::Message;
@@ -50,7 +53,12 @@ pub struct Plan {
     pub faults: u32,
     /// Decides what goes wrong.
     pub seed: u64,
+    /// What a stranger sends after every tenth match.
+    pub hostile: Option<Texts>,
 }
+
+/// Hostile rules by their numbers: a name and a text.
+pub type Texts = Arc<dyn Fn(u64) -> (String, String) + Send + Sync>;
 
 /// What was seen.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +85,14 @@ pub struct Findings {
     pub troubles: Vec<String>,
     /// Bytes of memory of this process, after a tenth of the matches and at the end; nothing where that can't be found out.
     pub memory: Option<(u64, u64)>,
+    /// The longest that an answer to a stranger took beyond its clock.
+    pub slowest_for_strangers: Duration,
+    /// What a stranger saw that should not be.
+    pub strangers: Vec<String>,
+    /// The most bytes of memory of this process and all that it started; 0 where that can't be found out.
+    pub most_memory: u64,
+    /// What is left at the end that was not there at the beginning.
+    pub left_behind: Option<String>,
     /// How long it took.
     pub time: Duration,
 }
@@ -88,6 +104,10 @@ impl Findings {
         const SLACK: Duration = Duration::from_millis(100);
         /// What the allocator may keep back.
         const ROOM: u64 = 32 << 20;
+        /// ... where strangers sent megabytes of rules.
+        const MORE_ROOM: u64 = 512 << 20;
+        /// What all processes may take together.
+        const MEMORY: u64 = 4 << 30;
         let mut complaints = self.lost.clone();
         if self.completed != plan.matches {
             complaints.push(format!("{} of {} matches were played to their end", self.completed, plan.matches));
@@ -102,10 +122,15 @@ impl Findings {
             complaints.push(format!("a joint move took {:?}, more than {longest:?}", self.slowest_step));
         }
         if let Some((before, after)) = self.memory
-            && after > before + ROOM
+            && after > before + if plan.hostile.is_some() { MORE_ROOM } else { ROOM }
         {
             complaints.push(format!("memory grew from {before} to {after} bytes"));
         }
+        complaints.extend(self.strangers.iter().map(|what| format!("a stranger: {what}")));
+        if self.most_memory > MEMORY {
+            complaints.push(format!("all processes together took {} MiB", self.most_memory >> 20));
+        }
+        complaints.extend(self.left_behind.iter().map(|what| format!("left behind: {what}")));
         complaints
     }
 }
@@ -128,6 +153,8 @@ impl Chaos {
 /// Plays the matches; `see` hears after each how many there were. The error says why it could not begin.
 pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Findings, String> {
     let begun = Instant::now();
+    let before = Usage::of(std::process::id());
+    let watch = Watch::new(std::process::id());
     let chaos = Arc::new(Chaos::default());
     let heard = Arc::new(Mutex::new((0u64, Vec::new())));
     let lines = heard.clone();
@@ -141,7 +168,7 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     });
     // Step 1. Everybody takes a place.
     let text = |error: std::io::Error| error.to_string();
-    let settings = Settings { sending_time: Duration::from_millis(500), max_connections: 48, ..Settings::default() };
+    let settings = Settings { sending_time: Duration::from_secs(1), max_connections: 48, ..Settings::default() };
     let player = Server::bind("127.0.0.1:0", ours, settings.clone(), hear).map_err(text)?;
     let seed = plan.seed;
     let other: Factory = Arc::new(move || Box::new(Random::new(seed)));
@@ -157,12 +184,18 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     // Step 2. The matches.
     let mut findings = Findings::default();
     let name = MatchName::default();
+    let mut stranger = Stranger::new(player.address());
     let mut seats = [clumsy.0, faulty.0].map(|address| remote(address, plan.grace, &name)).map(Some);
     for number in 0..plan.matches {
         let rules = &plan.games[number as usize % plan.games.len()];
         play_one(plan, rules, number, &mut seats, &name, &chaos, &mut findings)?;
         if number == plan.matches / 10 {
             findings.memory = memory().map(|bytes| (bytes, bytes));
+        }
+        if let Some(texts) = plan.hostile.as_ref().filter(|_| number % 10 == 9) {
+            let number = u64::from(number / 10);
+            let (name, text) = texts(number);
+            harm(&mut stranger, number, &name, &text);
         }
         see(number + 1);
     }
@@ -179,9 +212,44 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     }
     let _ = (player_thread.join(), opponent_thread.join(), pest.join());
     findings.faults = lock(&chaos.faults).clone();
+    findings.faults.append(&mut stranger.done);
+    findings.slowest_for_strangers = stranger.slowest;
+    findings.strangers = stranger.complaints;
+    findings.most_memory = watch.most();
+    drop((watch, seats));
+    findings.left_behind = before.and_then(left_behind);
     (findings.n_lines, findings.troubles) = std::mem::take(&mut *lock(&heard));
     findings.time = begun.elapsed();
     Ok(findings)
+}
+
+/// What a stranger does with a text, by turns.
+fn harm(stranger: &mut Stranger, number: u64, name: &str, text: &str) {
+    let clock = Duration::from_secs(2);
+    match number % 10 {
+        0 => stranger.crowd(45, 3_900_000, clock),
+        // Long enough for it to learn.
+        1 => stranger.play(name, text, 3 * clock),
+        2 | 5 => stranger.preview(name, text, clock),
+        3 | 6 | 8 => stranger.play(name, text, clock),
+        turn => (0..6).for_each(|n| stranger.give_up(name, text, Duration::from_millis(40 * turn * n))),
+    }
+}
+
+/// What there is besides what was there before, once everybody has had time to go.
+fn left_behind(before: Usage) -> Option<String> {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        let now = Usage::of(std::process::id())?;
+        if now.processes <= before.processes && now.threads <= before.threads {
+            return None;
+        }
+        if Instant::now() >= until {
+            let (processes, threads) = (before.processes, before.threads);
+            return Some(format!("{now:?}; there were {processes} processes and {threads} threads"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn remote(address: SocketAddr, grace: Duration, name: &MatchName) -> Seat {

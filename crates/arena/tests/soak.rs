@@ -17,6 +17,7 @@ fn no_match_is_lost_whatever_goes_wrong() {
         grace: seconds(0.35),
         faults: 20,
         seed: 1,
+        hostile: None,
     };
     let factory: Factory = Arc::new(|| Box::new(Tree::new(1)));
     let findings = soak(&plan, factory, &mut |_| {}).expect("loopback is there");

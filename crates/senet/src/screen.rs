@@ -104,8 +104,9 @@ impl Log {
         Log::to(|line| complain(line))
     }
 
-    /// Writes a line.
+    /// Writes a line, and makes one of several.
     pub(crate) fn write(&self, line: String) {
+        let line = if line.contains('\n') { line.replace('\n', " ") } else { line };
         self.n_waiting.fetch_add(1, Ordering::SeqCst);
         if let Err(TrySendError::Full(_)) = self.lines.try_send(line) {
             self.n_waiting.fetch_sub(1, Ordering::SeqCst);

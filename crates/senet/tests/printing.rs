@@ -78,6 +78,43 @@ fn a_person_at_the_board_sees_names_escaped() {
     }
 }
 
+/// A player elsewhere says what it is called and what it plays; neither reaches a terminal as it is.
+#[test]
+fn what_others_say_is_escaped() {
+    use std::io::Read;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let address = listener.local_addr().expect("it listens");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = vec![0; 100_000];
+            let n = stream.read(&mut request).unwrap_or(0);
+            let is_info = String::from_utf8_lossy(&request[..n]).contains("INFO");
+            let reply = if is_info { "((name \u{1b}[31mEvil) (status available))" } else { "\u{1b}[2Jfly" };
+            let _ = write!(stream, "HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n{reply}", reply.len());
+        }
+    });
+    let records = folder().join("records");
+    for more in [&[][..], &["--json"]] {
+        let output = senet(&["host", "buttons-and-lights", "--players", &address.to_string()])
+            .args(["--start-clock", "1", "--play-clock", "1", "--record"])
+            .arg(&records)
+            .args(more)
+            .output()
+            .expect("the program runs");
+        for text in [output.stdout, output.stderr] {
+            let text = String::from_utf8(text).expect("UTF-8");
+            assert!(!text.contains('\u{1b}'), "{text:?}");
+            assert!(
+                more.is_empty() || text.lines().all(|line| line.is_empty() || line.starts_with(['{', '['])),
+                "{text}"
+            );
+        }
+    }
+    for record in std::fs::read_dir(&records).expect("there are records").flatten() {
+        assert!(!std::fs::read_to_string(record.path()).expect("text").contains('\u{1b}'));
+    }
+}
+
 #[test]
 fn a_reader_that_is_gone_is_no_panic() {
     let rejected = folder().join("rejected.kif");

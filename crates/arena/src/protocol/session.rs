@@ -47,8 +47,6 @@ struct State {
     current: Option<Arc<Match>>,
     /// The match before.
     finished: Option<String>,
-    /// Kept between matches, so that a contestant may remember.
-    seat: Option<Seat>,
     /// A game is being looked at before a match; raised if that is to end.
     preview: Option<Arc<AtomicBool>>,
 }
@@ -172,7 +170,7 @@ impl Session {
             state.preview = Some(over.clone());
         }
         let _alone = lock(&self.previewing);
-        let is_over = || over.load(Ordering::SeqCst);
+        let is_over = || over.load(Ordering::SeqCst) || Instant::now() >= arrived + clock;
         if is_over() {
             return "ready";
         }
@@ -181,21 +179,16 @@ impl Session {
             (self.log)("PREVIEW: there is something wrong with the rules");
             return "ready";
         }
-        let seat = match &mut *lock(&self.state) {
-            _ if is_over() => return "ready",
-            state => state.seat.take(),
-        };
+        if is_over() {
+            return "ready";
+        }
         // Step 2. Prepare.
-        let mut seat = seat.unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
+        let mut seat = Seat::among(self.factory.clone(), &self.thinking);
         let margin = self.settings.margin(clock);
         let order = seat.order(Order::Preview { rules, deadline: arrived + clock - margin });
         let answer = self.await_answer(&mut seat, order, &over, arrived + clock - margin / 2);
         if let Some(Err(error)) = &answer {
             (self.log)(&format!("PREVIEW: {error}"));
-        }
-        // One that does not come back is left behind.
-        if answer.is_some() {
-            lock(&self.state).seat.get_or_insert(seat);
         }
         "ready"
     }
@@ -229,7 +222,6 @@ impl Session {
                 return "busy".to_owned();
             }
             state.end_preview();
-            turn.seat = state.seat.take();
             state.current = Some(begun.clone());
         }
         let mut place = Place { session: self, of: &begun, is_kept: false };
@@ -251,9 +243,6 @@ impl Session {
             Ok(found) => found,
             Err(error) => {
                 (self.log)(&format!("{}: refused: {error}", show(&begun.id)));
-                let seat = turn.seat.take();
-                drop(turn);
-                self.free(&begun, seat);
                 return "busy".to_owned();
             }
         };
@@ -269,7 +258,7 @@ impl Session {
         turn.role = role_number;
         turn.judge = Some(judge);
         // Step 3. Prepare.
-        let mut seat = turn.seat.take().unwrap_or_else(|| Seat::among(self.factory.clone(), &self.thinking));
+        let mut seat = Seat::among(self.factory.clone(), &self.thinking);
         let order = seat.order(Order::Start { rules, role: role_number, clocks, deadline });
         if let Some(judge) = &mut turn.judge {
             // What the first move needs; kept if there is time for it now.
@@ -388,7 +377,7 @@ impl Session {
             return "busy".to_owned();
         };
         found.cancelled.store(true, Ordering::SeqCst);
-        self.free(&found, None);
+        self.free(&found);
         let Some(mut turn) = found.farewell() else {
             // Whoever is at work on it takes everything along.
             (self.log)(&format!("{}: {reply}, in the middle of something", show(id)));
@@ -405,25 +394,21 @@ impl Session {
                 result = format!(", {goal} points");
             }
         }
-        let mut seat = turn.seat.take();
-        if let Some(seat) = &mut seat {
+        // With the seat goes all that it took.
+        if let Some(mut seat) = turn.seat.take() {
             seat.order(Order::Stop { last: last.flatten() });
         }
         drop(turn);
         (self.log)(&format!("{}: {reply}{result}", show(id)));
-        self.free(&found, seat);
         reply.to_owned()
     }
 
     /// Makes room for another match.
-    fn free(&self, of: &Arc<Match>, seat: Option<Seat>) {
+    fn free(&self, of: &Arc<Match>) {
         let mut state = lock(&self.state);
         if state.current.as_ref().is_some_and(|current| Arc::ptr_eq(current, of)) {
             state.current = None;
             state.finished = Some(of.id.clone());
-        }
-        if seat.is_some() {
-            state.seat = seat;
         }
     }
 }
@@ -468,7 +453,7 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             self.of.cancelled.store(true, Ordering::SeqCst);
-            self.session.free(self.of, None);
+            self.session.free(self.of);
         }
     }
 }

@@ -14,10 +14,22 @@ use crate::guard;
 pub(crate) struct Contestant {
     #[command(flatten)]
     manner: Manner,
+    /// Only keeps a core busy, until its input ends
+    #[arg(long)]
+    spin: bool,
 }
 
 pub(crate) fn run(arguments: Contestant) -> anyhow::Result<ExitCode> {
-    let Contestant { manner } = arguments;
+    let Contestant { manner, spin } = arguments;
+    if spin {
+        std::thread::spawn(|| {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            std::process::exit(0);
+        });
+        loop {
+            std::hint::spin_loop();
+        }
+    }
     // Who can't play is told so before anything else.
     manner.make(Arc::new(|_| {}), guard::stop())?;
     #[expect(clippy::disallowed_methods, reason = "a program reads this, and JSON is escaped")]

@@ -1,13 +1,13 @@
 //! `senet soak`: many matches over HTTP, with faults.
 
 use std::io::Write;
-use std::process::ExitCode;
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use arena::Clocks;
-use arena::soak::{Findings, Plan, soak};
+use arena::soak::{Findings, Plan, Texts, soak};
 use clap::Args;
 use serde_json::json;
 
@@ -16,6 +16,9 @@ use crate::evidence::Bar;
 use crate::rules;
 use crate::screen;
 
+#[path = "../../tests/hostile/texts.rs"]
+mod texts;
+
 /// Tries player and manager out: many matches over HTTP, with everything going wrong that can
 ///
 /// A manager and a player of ours meet on this machine through two others: one breaks connections
@@ -23,11 +26,16 @@ use crate::screen;
 /// third pesters the player all the time. No match may be lost, no move of ours may be missed, nobody
 /// may wait longer than the clock and the grace, and memory must not grow.
 ///
+/// With `--hostile`, a stranger comes between the matches with rules that are made to exhaust a player,
+/// gives matches up at any moment, and brings a crowd. It must be answered within its clocks and two
+/// seconds, all processes together take at most 4 GiB, and none is left at the end.
+///
 /// The answer is the exit code: 0 if all went well, 1 if not.
 ///
 /// Examples:
 ///   senet soak                         1,000 matches, some minutes
 ///   senet soak --matches 50 --json
+///   senet soak --hostile --busy 4      beside four processes that do nothing but work
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Soak {
@@ -52,6 +60,12 @@ pub(crate) struct Soak {
     /// How many of a hundred messages go wrong, on each side
     #[arg(long, default_value_t = 15, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     faults: u32,
+    /// Lets a stranger send hostile rules after every tenth match
+    #[arg(long)]
+    hostile: bool,
+    /// Lets so many processes work beside it, to keep the machine busy
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    busy: u32,
     /// Decides what goes wrong
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -78,13 +92,20 @@ pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
         play: seconds("play-clock", arguments.play_clock)?,
     };
     let (matches, faults, seed) = (arguments.matches, arguments.faults, arguments.seed);
-    let plan = Plan { games, matches, clocks, grace: seconds("grace", arguments.grace)?, faults, seed };
+    let hostile: Option<Texts> = arguments.hostile.then(|| Arc::new(hostile_text) as Texts);
+    let plan = Plan { games, matches, clocks, grace: seconds("grace", arguments.grace)?, faults, seed, hostile };
+    let _busy = Busy::new(arguments.busy)?;
+    let folder = std::env::temp_dir().join(format!("senet-soak-{}", std::process::id()));
+    let own = Some(folder.join("player.db"));
     let bar = Bar::new();
     let see = &mut |done: u32| bar.show("matches", done as usize, arguments.matches as usize);
-    let manner = Manner { ponder: true, ..Manner::new(&arguments.player, arguments.seed)? };
+    let manner = Manner::new(&arguments.player, arguments.seed)?;
+    let manner = Manner { ponder: true, keep: own, bounded: true, ..manner };
     let factory = manner.apart(Arc::new(|_| {}))?;
     let findings = soak(&plan, factory, see).map_err(|error| anyhow!(error))?;
     bar.clear();
+    // There is nothing to remove where nothing was learned.
+    let _ = std::fs::remove_dir_all(folder);
     let complaints = findings.complaints(&plan);
     let mut out = screen::out();
     if arguments.json {
@@ -93,6 +114,45 @@ pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
         write(&mut out, &plan, &findings, &complaints)?;
     }
     Ok(if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// A hostile text: families and sizes by turns.
+fn hostile_text(number: u64) -> (String, String) {
+    const SIZES: [usize; 4] = [1_000, 100, 10, 9_000];
+    let n = texts::FAMILIES.len() as u64;
+    let (name, make) = texts::FAMILIES[(number % n) as usize];
+    let size = SIZES[((number + number / n) % 4) as usize];
+    let text = make(size, number);
+    // What is larger is refused at once.
+    if text.len() > gdl::source::MAX_SOURCE_BYTES {
+        (name.to_owned(), make(100, number))
+    } else {
+        (format!("{name} {size}"), text)
+    }
+}
+
+/// Processes that do nothing but work.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new(n: u32) -> anyhow::Result<Busy> {
+        let program = std::env::current_exe().context("can't find the program itself")?;
+        let mut busy = Busy(Vec::new());
+        for _ in 0..n {
+            let spawned = Command::new(&program).args(["contestant", "--spin"]).stdin(Stdio::piped()).spawn();
+            busy.0.push(spawned.context("can't start a process")?);
+        }
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 fn as_json(findings: &Findings, complaints: &[String]) -> serde_json::Value {
@@ -104,6 +164,8 @@ fn as_json(findings: &Findings, complaints: &[String]) -> serde_json::Value {
         "our_slowest_seconds": findings.our_slowest.as_secs_f64(),
         "slowest_step_seconds": findings.slowest_step.as_secs_f64(),
         "memory_bytes": findings.memory.map(|(before, after)| vec![before, after]),
+        "slowest_for_strangers_seconds": findings.slowest_for_strangers.as_secs_f64(),
+        "most_memory_bytes": findings.most_memory,
         "seconds": findings.time.as_secs_f64(),
         "log_lines": findings.n_lines,
         "faults": findings.faults,
@@ -142,6 +204,13 @@ fn write(out: &mut impl Write, plan: &Plan, findings: &Findings, complaints: &[S
             "memory: {:.1} MiB after a tenth of the matches, {:.1} MiB at the end",
             mebibytes(before),
             mebibytes(after)
+        )?;
+    }
+    if plan.hostile.is_some() {
+        let (over, most) = (findings.slowest_for_strangers.as_secs_f64(), findings.most_memory >> 20);
+        writeln!(
+            out,
+            "strangers: answered at most {over:.2} s after their clocks; all processes took at most {most} MiB"
         )?;
     }
     writeln!(out, "{} things went wrong on purpose:", findings.faults.values().sum::<u64>())?;

@@ -294,6 +294,21 @@ fn a_preview_is_time_to_learn() {
     std::fs::remove_dir_all(folder).expect("the folder is there");
 }
 
+/// Roles may be derived by rules.
+#[test]
+fn derived_roles_are_roles() {
+    let text = "(player a) (player b) (<= (role ?p) (player ?p)) (init (left 3)) (less 3 2) (less 2 1) (less 1 0)
+        (<= (legal ?p take) (role ?p)) (<= (legal ?p pass) (role ?p))
+        (<= (next (left ?m)) (true (left ?n)) (less ?n ?m)) (<= terminal (true (left 0)))
+        (<= (next (has ?p)) (does ?p take)) (<= (goal ?p 100) (true (has ?p))) (<= (goal ?p 0) (role ?p) (not (true (has ?p))))";
+    let rules = Rules::read("derived", text);
+    assert_eq!(roles(&rules.program(), &Stop::never()), Ok(vec!["a".to_owned(), "b".to_owned()]));
+    let (mut player, log) = portfolio(None);
+    let (points, _) = play(&mut player, &rules, 1, 1_000, 300, 10);
+    assert_eq!(points, Some(100), "{}", log.text());
+    assert!(!log.text().contains("panicked") && !log.text().contains("takes no part"), "{}", log.text());
+}
+
 /// A memory that can't be used does not keep it from learning.
 #[test]
 fn it_learns_without_a_memory_that_cannot_be_opened() {
