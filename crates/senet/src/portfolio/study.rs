@@ -12,7 +12,7 @@ use features::game::Game;
 use features::positions::{self, Positions, collect};
 use features::split::Split;
 use gdl::{Program, Stop};
-use insight::canonical::{self, canonical};
+use insight::canonical::{self, canonical_until};
 use learn::course::{self, Course, Stored};
 use learn::model::Model;
 use learn::player::Search;
@@ -87,7 +87,7 @@ impl Study {
     pub(crate) fn go(&self, stop: &Stop, note: &dyn Fn(&str)) -> Result<Found, String> {
         let left = || self.until.saturating_duration_since(Instant::now());
         // Step 1. Is it known?
-        let form = canonical(&self.program, canonical::BUDGET);
+        let form = canonical_until(&self.program, canonical::BUDGET, stop);
         let fingerprint = form.fingerprint.0;
         let own = self.keep.as_ref().map(|keep| &keep.path);
         let paths = self.memory.iter().chain(own.filter(|&own| self.memory.as_ref() != Some(own)));
@@ -108,7 +108,7 @@ impl Study {
             return Ok(Found::default());
         }
         // Step 2. Its model.
-        let game = Game::new(form.respelled(&self.program), self.seed)
+        let game = Game::until(form.respelled(&self.program), self.seed, stop)
             .map_err(|why| format!("it can't be grounded: {why}"))?;
         let game = Arc::new(game);
         let look = |store| evidence::best_model_of_a_course(store, fingerprint, &game, note);
