@@ -78,7 +78,6 @@ fn large_games_end_when_they_are_told_to() {
             let begin = Instant::now();
             let found = make(&text, &Stop::when(move || begin.elapsed() > time));
             let took = begin.elapsed();
-            println!("{name} of {} bytes, {time:?}: {took:?}", text.len());
             assert!(took < time + LATE, "{name} of {} bytes took {took:?}", text.len());
             if took > time
                 && let Ok(found) = found

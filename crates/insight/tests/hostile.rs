@@ -145,7 +145,6 @@ fn ends(name: &str, text: &str, time: Duration) -> Result<Analysis, String> {
     let stop = Stop::when(move || begin.elapsed() > time);
     let found = analyze(&program, &Settings::default().until(&stop));
     let took = begin.elapsed();
-    println!("{name}, {} bytes: {took:?}", text.len());
     assert!(took < time + LATE, "{name} of {} bytes took {took:?}", text.len());
     if took > time
         && let Ok(found) = &found
