@@ -20,18 +20,13 @@ impl Solver {
     /// on the line that the answer rests on. `None` if the search is stopped.
     pub(super) fn decide(&mut self, key: u128, ply: usize, goal: usize, limit: &Limit) -> Option<(bool, u32)> {
         let before = self.nodes;
-        let mut rests_on = match self.expand(ply, goal, limit)? {
-            Looked::Decided(answer, rests_on) => {
-                self.remember(key, ply, goal, answer, rests_on, before);
-                return Some((answer, rests_on));
-            }
-            Looked::Open(rests_on) => rests_on,
+        self.path.insert(key, ply as u32);
+        let (mut answer, mut rests_on, n_open) = match self.expand(ply, goal, limit)? {
+            Looked::Decided(answer, rests_on) => (answer, rests_on, 0),
+            Looked::Open(rests_on) => (!self.frames[ply].chooses, rests_on, self.frames[ply].open.len()),
         };
         let chooses = self.frames[ply].chooses;
-        self.frames[ply].open.sort_by_key(|open| std::cmp::Reverse(open.score));
-        let n_open = self.frames[ply].open.len();
-        self.path.insert(key, ply as u32);
-        let mut answer = !chooses;
+        self.frames[ply].open[..n_open].sort_by_key(|open| std::cmp::Reverse(open.score));
         for place in 0..n_open {
             let open = &mut self.frames[ply].open[place];
             let (joint, next) = (std::mem::take(&mut open.joint), open.key);

@@ -11,9 +11,14 @@
 //! each state; where two have, the search stops and says so.
 //!
 //! Matches that never end: states on the way to a state are known, and coming back to one of them counts as bad for the role
-//! at first. If that ever happened, the search is repeated with repetitions counting as good; where both agree, repetitions
-//! don't matter, and otherwise the value stays between two bounds. An answer that rests on a state further up is not
-//! remembered, since it holds on this way only.
+//! at first. If that ever happened while the table was filled, the search is repeated with repetitions counting as good; where
+//! both agree, repetitions don't matter, and otherwise the value stays between two bounds. For a yes is never shown by a
+//! repetition that counts as bad, nor a no by one that counts as good, whatever is remembered. In the depth-first search, an
+//! answer that rests on a state further up is not remembered, since it holds on this way only.
+//!
+//! So what is exact: the value is what the role gets if it and the others do their best against each other, whatever a match
+//! that never ends is taken to be worth, as long as that is between the role's least and greatest goal value. States are told
+//! apart by keys of 128 bits, of which the table keeps at least 58 and those that make the place in it.
 
 mod depth_first;
 mod expand;
@@ -71,7 +76,7 @@ pub enum StopReason {
     Simultaneous,
     /// A match ends without a goal value for the role, or a role can't move.
     NoGoal,
-    /// The value depends on what matches that never end are worth.
+    /// Matches may go on for ever, and what they are worth decides. (By proof numbers: or might do so.)
     Repetition,
 }
 
@@ -125,6 +130,7 @@ pub struct Solver {
     goals: Vec<i64>,
     /// Whether coming back to a state counts as good for the role.
     repetition: bool,
+    /// Whether a line has come back to a state since the table was empty: what is remembered may rest on that.
     repeated: bool,
     /// States on the current line, with their plies.
     path: FxHashMap<u128, u32>,
@@ -164,35 +170,27 @@ impl Solver {
 
     /// Finds what the role can be sure of from a state.
     pub fn solve(&mut self, state: &[u64], limit: &Limit) -> Solution {
-        (self.nodes, self.max_nodes, self.stopped, self.repeated) = (0, limit.nodes, None, false);
+        (self.nodes, self.max_nodes, self.stopped) = (0, limit.nodes, None);
         if self.goals.is_empty() {
             return Solution { lower: 0, upper: 100, line: Vec::new(), nodes: 0, stop: Some(StopReason::NoGoal) };
         }
         let bounds = (0, self.goals.len() - 1);
         // Step 1. Repetitions count as bad; then what is shown to be within reach is so, whatever they count as.
         let (lower, mut upper) = self.narrow(state, bounds, limit);
-        if self.repeated {
+        let repeated = self.repeated;
+        if repeated {
             // Step 2. They count as good; then what is shown to be out of reach is so.
             upper = bounds.1;
-            if self.stopped.is_none() {
+            if self.stopped.is_none() && lower < upper {
                 self.begin_again(true);
                 upper = self.narrow(state, (lower, upper), limit).1;
                 self.begin_again(false);
             }
         }
-        let mut solution = Solution {
-            lower: self.goals[lower],
-            upper: self.goals[upper],
-            line: Vec::new(),
-            nodes: self.nodes,
-            stop: self.stopped,
-        };
-        if lower != upper {
-            solution.stop = self.stopped.or(Some(StopReason::Repetition));
-        } else if !self.repeated && self.stopped.is_none() {
-            solution.line = self.line(state, lower, limit);
-        }
-        solution
+        let stop = (lower != upper).then(|| self.stopped.unwrap_or(StopReason::Repetition));
+        let (nodes, is_free) = (self.nodes, !repeated && self.stopped.is_none());
+        let line = if lower == upper && is_free { self.line(state, lower, limit) } else { Vec::new() };
+        Solution { lower: self.goals[lower], upper: self.goals[upper], line, nodes, stop }
     }
 
     /// The joint moves in a state in which the role chooses after which it is still sure of so many points, as far as the limit goes.
@@ -215,7 +213,7 @@ impl Solver {
 
     /// Forgets all that depends on what repetitions count as.
     fn begin_again(&mut self, repetition: bool) {
-        self.repetition = repetition;
+        (self.repetition, self.repeated) = (repetition, false);
         self.table.clear();
     }
 
@@ -247,7 +245,7 @@ impl Solver {
         }
     }
 
-    /// Follows moves that keep an exact value.
+    /// Follows moves that keep an exact value, as long as no line comes back to a state.
     fn line(&mut self, state: &[u64], value: usize, limit: &Limit) -> Vec<Vec<u32>> {
         let mut line = Vec::new();
         let mut state = state.to_vec();
@@ -263,8 +261,9 @@ impl Solver {
                 self.machine.jump(&state);
                 self.machine.make(joint);
                 let next = self.machine.bits().to_vec();
-                // Goals past the greatest are out of reach, and the least is sure.
+                // Goals past the greatest are out of reach, and the least is sure, but where there is no result.
                 let keeps = match chooses {
+                    _ if self.end() == Some(None) => false,
                     true => value == 0 || self.at_least(&next, value, limit) == Some(true),
                     false => value + 1 == self.goals.len() || self.at_least(&next, value + 1, limit) == Some(false),
                 };
@@ -273,7 +272,7 @@ impl Solver {
                     break;
                 }
             }
-            let Some((joint, next)) = best else { break };
+            let Some((joint, next)) = best.filter(|_| !self.repeated) else { break };
             line.push(joint);
             state = next;
         }

@@ -30,15 +30,16 @@ impl Solver {
     /// Searches below the current state until its proof number or its disproof number reaches a bound, and returns them.
     fn go_on(&mut self, key: u128, ply: usize, goal: usize, bounds: [u32; 2], limit: &Limit) -> Option<[u32; 2]> {
         let before = self.nodes;
+        self.path.insert(key, ply as u32);
         if let Looked::Decided(answer, _) = self.expand(ply, goal, limit)? {
             let numbers = if answer { [SURE, NEVER] } else { [NEVER, SURE] };
+            self.path.remove(&key);
             self.table.put(question(key, goal), numbers, self.nodes - before);
             return Some(numbers);
         }
         // Who chooses needs one successor, and the other side needs all of them.
         let one = usize::from(!self.frames[ply].chooses);
         let all = 1 - one;
-        self.path.insert(key, ply as u32);
         let numbers = loop {
             let (mut best, mut least, mut second) = (0, NEVER, NEVER);
             let (mut greatest, mut n_open) = (SURE, 0);
