@@ -48,7 +48,7 @@ impl Default for Settings {
 pub struct Label {
     /// What each role may expect, from 0 to 1.
     pub values: Vec<f32>,
-    /// Whether that is proven.
+    /// Whether that is proven; for two roles, if the model is right that they share what there is.
     pub is_exact: bool,
     /// The state that is expected next, of which the same is expected: `None` if the match is over there, or if several roles
     /// choose at once, so that nobody knows.

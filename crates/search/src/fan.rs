@@ -10,12 +10,14 @@ pub struct Fan {
     lanes: Lanes,
     /// For each state that was looked at and each role, its legal moves; none where the match is over.
     legal: Vec<Vec<u32>>,
+    /// Whether the rules gave each role a result wherever a match was over, in the last call.
+    has_results: bool,
 }
 
 impl Fan {
     /// Working memory for one thread.
     pub fn new(compiled: Arc<Compiled>) -> Fan {
-        Fan { lanes: Lanes::new(compiled), legal: Vec::new() }
+        Fan { lanes: Lanes::new(compiled), legal: Vec::new(), has_results: true }
     }
 
     /// The network.
@@ -35,6 +37,7 @@ impl Fan {
 
     /// Looks at states: appends each role's result as a part of 100 points, NaN where the match goes on.
     pub fn look(&mut self, states: &[&[u64]], results: &mut Vec<f32>) {
+        self.has_results = true;
         let n_roles = self.n_roles();
         self.legal.resize(self.legal.len().max(states.len() * n_roles), Vec::new());
         self.legal.iter_mut().for_each(Vec::clear);
@@ -68,6 +71,7 @@ impl Fan {
         states: &mut Vec<u64>,
         results: &mut Vec<f32>,
     ) {
+        self.has_results = true;
         let mut steps = steps.into_iter();
         let mut before = Vec::with_capacity(LANES);
         let mut joints = Vec::with_capacity(LANES);
@@ -93,6 +97,12 @@ impl Fan {
         }
     }
 
+    /// Whether all matches that were over in what was looked at or followed last have a result for each role. Those that have none count
+    /// as a half.
+    pub fn has_results(&self) -> bool {
+        self.has_results
+    }
+
     /// The results of the first lanes; returns the lanes in which the match is over.
     fn results(&mut self, n: usize, results: &mut Vec<f32>) -> Vector {
         let n_roles = self.n_roles();
@@ -114,6 +124,7 @@ impl Fan {
         for lane in over.lanes().take_while(|&lane| lane < n) {
             for result in &mut results[first + lane * n_roles..first + (lane + 1) * n_roles] {
                 if !result.is_finite() {
+                    self.has_results = false;
                     *result = 0.5;
                 }
             }

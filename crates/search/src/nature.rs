@@ -108,6 +108,9 @@ fn sample(lanes: &mut Lanes, random: &mut Random) -> (bool, bool) {
 pub struct Counters {
     /// The counting fluents.
     pub fluents: Vec<u32>,
+    /// Those of them that nothing else looks at directly. States that differ in no others are the same in the sense of
+    /// [`Counters::clean`].
+    pub hidden: Vec<u32>,
     /// For each number of moves made, until which number nothing else sees a difference.
     clean_until: Vec<u32>,
     /// The number of moves made, by the counting fluents that hold.
@@ -189,7 +192,8 @@ impl Counters {
             let holding = counting.iter().filter(|&&place| holds[place]).map(|&place| members[place] as u32);
             time.entry(holding.collect()).or_insert(number as u32);
         }
-        Counters { fluents, clean_until, time }
+        let hidden = fluents.iter().copied().filter(|&fluent| !seen[1 + fluent as usize]).collect();
+        Counters { fluents, hidden, clean_until, time }
     }
 
     /// How many moves can be made from a state before anything but the counters sees that they count.

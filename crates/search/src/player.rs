@@ -32,6 +32,21 @@ pub enum StopReason {
     Stopped,
     /// The greatest depth was reached.
     Depth,
+    /// There is nothing more to look at, but matches without a result are in the way of an exact answer.
+    NoResult,
+}
+
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            StopReason::Forced => "there was nothing to think about",
+            StopReason::Solved => "it is solved",
+            StopReason::Nodes => "the bound on nodes was reached",
+            StopReason::Stopped => "it was told to stop",
+            StopReason::Depth => "the greatest depth was reached",
+            StopReason::NoResult => "there are matches without a result",
+        })
+    }
 }
 
 /// What a search thinks of a move.
@@ -43,7 +58,7 @@ pub struct MoveReport {
     pub visits: u64,
     /// What the role may expect of it, as a part of 100 points.
     pub value: f32,
-    /// Whether the value is exact.
+    /// Whether the value is exact, as in [`Answer::proven`].
     pub proven: bool,
 }
 
@@ -68,7 +83,9 @@ pub struct Answer {
     pub line: Vec<Vec<u32>>,
     /// For each role, what it thinks of the moves; best first.
     pub moves: Vec<Vec<MoveReport>>,
-    /// Whether the values are exact.
+    /// Whether the values are exact: what comes of lines that were followed to their ends, all that matter, whatever a match without a
+    /// result is worth (one that never ends, can't go on, or ends without a single goal value). Whose values, and how the others are
+    /// taken to play, each search says.
     pub proven: bool,
     /// Why it came back.
     pub stop: StopReason,

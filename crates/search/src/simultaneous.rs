@@ -3,8 +3,8 @@
 use rand::{Rng, RngExt};
 
 /// Appends joint moves of some legal moves, those of one after those of another: all, or where several roles choose and there
-/// are more than `most`, about so many by chance with each move of each role among them.
-pub fn joint_moves(legal: &[Vec<u32>], most: usize, random: &mut impl Rng, joints: &mut Vec<u32>) {
+/// are more than `most`, about so many by chance with each move of each role among them. Whether these are all.
+pub fn joint_moves(legal: &[Vec<u32>], most: usize, random: &mut impl Rng, joints: &mut Vec<u32>) -> bool {
     let product = legal.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
     if product <= most || legal.iter().filter(|moves| moves.len() > 1).count() <= 1 {
         for number in 0..product {
@@ -14,7 +14,7 @@ pub fn joint_moves(legal: &[Vec<u32>], most: usize, random: &mut impl Rng, joint
                 rest /= moves.len();
             }
         }
-        return;
+        return true;
     }
     let longest = legal.iter().map(Vec::len).max().unwrap_or(1);
     for _ in 0..(most / longest).max(2) {
@@ -26,6 +26,7 @@ pub fn joint_moves(legal: &[Vec<u32>], most: usize, random: &mut impl Rng, joint
             }
         }
     }
+    false
 }
 
 /// How joint moves are mixed.
@@ -122,14 +123,14 @@ mod tests {
     fn every_move_is_looked_at() {
         let legal = vec![(0..30).collect::<Vec<u32>>(), (100..140).collect(), vec![7]];
         let mut joints = Vec::new();
-        joint_moves(&legal, 100, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1), &mut joints);
+        assert!(!joint_moves(&legal, 100, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1), &mut joints));
         for (role, moves) in legal.iter().enumerate() {
             let met: std::collections::BTreeSet<u32> = joints.iter().skip(role).step_by(3).copied().collect();
             assert_eq!(met, moves.iter().copied().collect());
         }
         assert!(joints.len() / 3 <= 120);
         joints.clear();
-        joint_moves(&[vec![1, 2], vec![3, 4, 5]], 6, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1), &mut joints);
+        assert!(joint_moves(&[vec![1, 2], vec![3, 4, 5]], 6, &mut rand_pcg::Pcg64Mcg::seed_from_u64(1), &mut joints));
         assert_eq!(joints, [1, 3, 2, 3, 1, 4, 2, 4, 1, 5, 2, 5]);
     }
 }

@@ -309,8 +309,8 @@ fn equals_minimax_to_a_depth_on_small_games() {
     }
 }
 
-/// Each role for itself, by looking at everything: what each gets. The roles choose one after another, the searching one first, and take
-/// the first of equal moves.
+/// Each role for itself, by looking at everything: what each gets. The roles choose one after another, the searching one first, and of
+/// equal moves each other role gets the least.
 fn each_its_best(position: &mut Drawn, own: usize, depth: u32) -> Vec<f32> {
     let n_roles = position.teams.len();
     let legal = legal_moves(position.machine());
@@ -346,9 +346,13 @@ fn one_after_another(
     for &chosen in &legal[role] {
         joint[role] = chosen;
         let values = one_after_another(position, legal, rest, joint, own, below);
-        if best.as_ref().is_none_or(|best| values[role] > best[role]) {
-            best = Some(values);
-        }
+        best = Some(match best {
+            Some(best) if best[role] > values[role] => best,
+            Some(best) if best[role] == values[role] => {
+                best.iter().zip(&values).map(|(one, other)| one.min(*other)).collect()
+            }
+            _ => values,
+        });
     }
     best.expect("each role has a move")
 }

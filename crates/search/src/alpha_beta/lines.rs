@@ -130,7 +130,7 @@ impl<P: Position> AlphaBeta<P> {
             self.position.machine().legal_moves(RoleId(role as u32), moves);
             moves.sort_unstable();
             if moves.is_empty() {
-                return self.end(ply);
+                return Found { score: SCALE / 2, complete: false, reach: 0 };
             }
             let (choosers, product) =
                 if self.allied[role] { (&mut allies, &mut ours) } else { (&mut others, &mut product) };
@@ -353,21 +353,19 @@ impl<P: Position> AlphaBeta<P> {
         self.lines[ply + 1] = rest;
     }
 
-    /// The match is over.
+    /// The match is over: the score of its result. One without a result is no proof of anything.
     fn end(&mut self, ply: usize) -> Found {
-        Found { score: self.result(ply), complete: true, reach: 0 }
-    }
-
-    /// The score of a result.
-    fn result(&mut self, ply: usize) -> i32 {
         let (least, most) = self.nature.range[self.role.0 as usize];
-        let Some(goal) = self.position.goal(self.role) else { return SCALE / 2 };
+        let Some(goal) = self.position.goal(self.role) else {
+            return Found { score: SCALE / 2, complete: false, reach: 0 };
+        };
         let goal = goal as f32 / 100.0;
-        match goal {
+        let score = match goal {
             _ if goal >= most => WIN - ply as i32,
             _ if goal <= least => ply as i32 - WIN,
-            _ => (goal * SCALE as f32) as i32,
-        }
+            _ => (goal * SCALE as f32).round() as i32,
+        };
+        Found { score, complete: true, reach: 0 }
     }
 
     /// The score of a state by its estimate.
@@ -402,7 +400,7 @@ impl<P: Position> AlphaBeta<P> {
         let mut key = machine.hash() ^ u128::from(self.role.0).wrapping_mul(0xd6e8_feb8_6659_fd93_c2b2_ae3d_27d4_eb4f);
         if self.without_counters {
             let bits = machine.bits();
-            for &fluent in &self.nature.counters.fluents {
+            for &fluent in &self.nature.counters.hidden {
                 if bits[fluent as usize / 64] >> (fluent % 64) & 1 == 1 {
                     key ^= machine.compiled().key(fluent);
                 }

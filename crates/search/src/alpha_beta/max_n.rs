@@ -1,7 +1,8 @@
 //! Each role for itself: max^n by iterative deepening.
 //!
-//! A role that has its best result in hand looks no further; nothing else is cut. Where several roles move at once, the
-//! searching role comes first and the others see what was chosen before them.
+//! A role that has its best result in hand while the others have their worst looks no further; nothing else is cut. Where moves are
+//! equal for the role that chooses, each other role is taken to get the least that one of them gives it. Where several roles move at
+//! once, the searching role comes first and the others see what was chosen before them.
 
 use machine::RoleId;
 use rand::Rng;
@@ -32,6 +33,26 @@ struct Found {
     values: Vec<f32>,
     complete: bool,
     line: Vec<Vec<u32>>,
+}
+
+impl Found {
+    /// What a role that chooses between two makes of them. Whether all of that is exact is for the caller to say.
+    fn or(self, other: Found, role: usize) -> Found {
+        if self.values[role] != other.values[role] {
+            return if self.values[role] > other.values[role] { self } else { other };
+        }
+        let values = self.values.iter().zip(&other.values).map(|(one, other)| one.min(*other)).collect();
+        Found { values, ..self }
+    }
+
+    /// Whether nothing that the role may choose instead can change it: it is the best for the role and the worst for the others.
+    fn is_last(&self, role: usize, nature: &Nature) -> bool {
+        let is_last = |(other, (&value, &(least, most))): (usize, (&f32, &(f32, f32)))| match other == role {
+            true => value >= most,
+            false => value <= least,
+        };
+        self.complete && self.values.iter().zip(&nature.range).enumerate().all(is_last)
+    }
 }
 
 pub(super) fn search<P: Position>(
@@ -71,13 +92,18 @@ pub(super) fn search<P: Position>(
             report.visits += search.nodes - before;
             if best.as_ref().is_none_or(|best| found.values[own] > best.values[own]) {
                 moves[..=at].rotate_right(1);
-                (answer.line, answer.values) = (found.line.clone(), found.values.clone());
-                let sure = found.complete && found.values[own] >= nature.range[own].1;
-                best = Some(found);
-                if sure {
-                    complete = true;
-                    break;
-                }
+                answer.line.clone_from(&found.line);
+            }
+            let is_last = found.is_last(own, nature);
+            let found = match best {
+                Some(best) if !is_last => best.or(found, own),
+                _ => found,
+            };
+            answer.values.clone_from(&found.values);
+            best = Some(found);
+            if is_last {
+                complete = true;
+                break;
             }
         }
         answer.depth = depth;
@@ -108,9 +134,10 @@ impl<P: Position> Search<'_, P> {
         let over = terminal || legal.iter().any(Vec::is_empty);
         if over || self.stopped.is_some() || ply >= self.hard_depth || depth == 0 && !forced {
             self.judged += u64::from(!terminal);
-            let roles = 0..legal.len() as u32;
-            let values = roles.map(|role| worth(self.position, RoleId(role))).collect();
-            return Found { values, complete: over, line: Vec::new() };
+            let roles = || (0..legal.len() as u32).map(RoleId);
+            let values = roles().map(|role| worth(self.position, role)).collect();
+            let complete = terminal && roles().all(|role| self.position.goal(role).is_some());
+            return Found { values, complete, line: Vec::new() };
         }
         self.opened += 1;
         let mut joint = vec![None; legal.len()];
@@ -133,13 +160,14 @@ impl<P: Position> Search<'_, P> {
             joint[role] = Some(chosen);
             let found = self.choose(legal, joint, depth, ply);
             complete &= found.complete;
-            if best.as_ref().is_none_or(|best| found.values[role] > best.values[role]) {
-                let sure = found.complete && found.values[role] >= self.nature.range[role].1;
-                best = Some(found);
-                if sure {
-                    complete = true;
-                    break;
-                }
+            let is_last = found.is_last(role, self.nature);
+            best = Some(match best {
+                Some(best) if !is_last => best.or(found, role),
+                _ => found,
+            });
+            if is_last {
+                complete = true;
+                break;
             }
             if self.stopped.is_some() {
                 break;

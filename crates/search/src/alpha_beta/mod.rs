@@ -9,7 +9,8 @@
 //! we can be sure of without playing by chance; or the matrix of all joint moves is solved exactly, or the others are taken to move by
 //! chance ([`Simultaneous`]).
 //!
-//! Exact results and estimates are kept apart: the best and the worst result that the rules know count beyond any estimate, a
+//! Exact results and estimates are kept apart (only the searching role's value is ever said to be proven; with [`Opponents::MaxN`],
+//! all roles' values are, in the sense of [`max_n`]): the best and the worst result that the rules know count beyond any estimate, a
 //! win the more the sooner it comes and a loss the later; and a line that was searched to its end is marked as such, so that it
 //! is not searched again and its value is said to be proven. Moves of roles without a choice cost no depth.
 //!
@@ -412,7 +413,9 @@ impl<P: Position> AlphaBeta<P> {
             if self.stopped.is_some() {
                 return None;
             }
-            moves[at] = (chosen, found.score, visits + self.nodes - before);
+            // A move that fails low is worth no more than its score; it is no win, however much that is.
+            let score = if found.score <= low && found.score >= SURE { SCALE } else { found.score };
+            moves[at] = (chosen, score, visits + self.nodes - before);
             all_complete &= found.complete;
             if found.score > best.score {
                 best = found;

@@ -5,7 +5,8 @@
 //! opened next is decided from the root on by what the moves promise, the best line and the mean of all lines together, and by
 //! a bonus for those that were looked at seldom (upper confidence bounds). Several states are opened at once: what they lead
 //! to is judged together on the lane machine, which is many times as fast as one after another. Results that are exact are
-//! passed up as far as they decide. The part of the tree that is still of use is kept from move to move.
+//! passed up as far as they decide; where moves are equal for the role that chooses, each other role is then taken to get the least
+//! that one of them gives it. The part of the tree that is still of use is kept from move to move.
 //!
 //! Where several roles choose at once, they mix their moves by regret matching on what the joint moves promise, and the move that is
 //! made is drawn from that mixture.
@@ -56,7 +57,6 @@ pub struct BestFirst {
     evaluation: Box<dyn Evaluate>,
     settings: Settings,
     rule: Rule,
-    least: Vec<f32>,
     turn: u64,
     random: Pcg64Mcg,
     tree: Tree,
@@ -72,11 +72,10 @@ impl BestFirst {
             doubt: range.iter().map(|range| settings.doubt * width(range)).collect(),
             held: settings.held,
             best: settings.best,
-            most: range.iter().map(|range| range.1).collect(),
+            range,
         };
-        let least = range.iter().map(|range| range.0).collect();
         let tree = Tree::new(fan.n_roles(), fan.n_words());
-        BestFirst { fan, evaluation, settings, rule, least, turn: seed, random: Pcg64Mcg::seed_from_u64(seed), tree }
+        BestFirst { fan, evaluation, settings, rule, turn: seed, random: Pcg64Mcg::seed_from_u64(seed), tree }
     }
 
     /// Searches from a state and says what it found.
@@ -101,7 +100,7 @@ impl BestFirst {
         }
         answer.stop = loop {
             if self.tree.nodes[0].exact {
-                break StopReason::Solved;
+                break if self.tree.unsure { StopReason::NoResult } else { StopReason::Solved };
             }
             if answer.nodes >= limit.nodes || self.tree.bytes() >= self.settings.bytes {
                 break StopReason::Nodes;
@@ -136,6 +135,7 @@ impl BestFirst {
         let mut results = Vec::new();
         self.fan.look(&states, &mut results);
         let (mut parents, mut joints, mut choosers) = (Vec::new(), Vec::new(), Vec::new());
+        let mut whole = Vec::new();
         for (place, _) in leaves.iter().enumerate() {
             let legal = self.fan.legal(place);
             let mut roles = (0..n_roles).filter(|&role| legal[role].len() > 1);
@@ -144,8 +144,9 @@ impl BestFirst {
                 (Some(role), None) => role as u32,
                 _ => SEVERAL,
             };
+            whole.push(true);
             if legal.iter().all(|moves| !moves.is_empty()) {
-                joint_moves(legal, self.settings.joint, &mut self.random, &mut joints);
+                whole[place] = joint_moves(legal, self.settings.joint, &mut self.random, &mut joints);
                 parents.resize(joints.len() / n_roles, place);
             }
             choosers.push(chooser);
@@ -153,6 +154,7 @@ impl BestFirst {
         let (mut next, mut values) = (Vec::new(), Vec::new());
         let steps = parents.iter().zip(joints.chunks(n_roles)).map(|(&place, joint)| (states[place], joint));
         self.fan.follow(steps, &mut next, &mut values);
+        self.tree.unsure |= !self.fan.has_results();
         // Step 3. What that is worth.
         let n_words = self.fan.n_words();
         let open: Vec<usize> = (0..parents.len()).filter(|&at| values[at * n_roles].is_nan()).collect();
@@ -185,9 +187,11 @@ impl BestFirst {
             let node = &mut self.tree.nodes[leaf as usize];
             if at > from {
                 (node.first, node.n_children, node.chooser) = (first, (at - from) as u32, choosers[place]);
+                node.whole = whole[place];
             } else {
-                // Nobody can move: nothing more comes of it.
+                // Somebody can't move: nothing more comes of it, and no result either.
                 node.exact = true;
+                self.tree.unsure = true;
             }
             self.tree.back_up(leaf, &self.rule);
         }
@@ -205,18 +209,18 @@ impl BestFirst {
         let tree = &self.tree;
         let n_roles = self.fan.n_roles();
         answer.values = tree.values(0).to_vec();
-        answer.proven = tree.nodes[0].exact;
+        answer.proven = tree.nodes[0].exact && !tree.unsure;
         answer.moves = vec![Vec::new(); n_roles];
         let own = role.0 as usize;
         let mut order: Vec<u32> = tree.children(0).collect();
-        if answer.proven && answer.values[own] < self.rule.most[own] {
+        if tree.nodes[0].exact && answer.values[own] < self.rule.range[own].1 {
             // No more is certain, but others may make mistakes.
             let hope = |child: u32| (tree.values(child)[own], tree.hope(child, own, HOPING));
             let mut hopes: Vec<((f32, f32), u32)> = order.iter().map(|&child| (hope(child), child)).collect();
             hopes.sort_by(|(one, _), (other, _)| other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1)));
             order = hopes.into_iter().map(|(_, child)| child).collect();
         } else {
-            let rank = |&child: &u32| tree.rank(child, own, &self.rule, self.least[own]);
+            let rank = |&child: &u32| tree.rank(child, own, &self.rule);
             order.sort_by(|one, other| {
                 let (one, other) = (rank(one), rank(other));
                 other.0.cmp(&one.0).then(other.1.cmp(&one.1)).then(other.2.total_cmp(&one.2))
@@ -226,7 +230,7 @@ impl BestFirst {
             chosen: tree.joint(child)[own],
             visits: u64::from(tree.nodes[child as usize].n),
             value: tree.values(child)[own],
-            proven: tree.nodes[child as usize].exact,
+            proven: tree.nodes[child as usize].exact && !tree.unsure,
         };
         answer.moves[own] = order.iter().map(report).collect();
         let Some(&best) = order.first() else { return };
@@ -246,7 +250,7 @@ impl BestFirst {
         let tree = &self.tree;
         let (own, n_roles) = (role.0 as usize, self.fan.n_roles());
         answer.values = tree.values(0).to_vec();
-        answer.proven = tree.nodes[0].exact;
+        answer.proven = tree.nodes[0].exact && !tree.unsure;
         answer.moves = vec![Vec::new(); n_roles];
         let mut moves: Vec<(MoveReport, f32)> = Vec::new();
         for child in tree.children(0) {

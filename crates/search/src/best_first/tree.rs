@@ -24,6 +24,8 @@ pub(super) struct Node {
     pub(super) pending: u32,
     /// Whether what is expected is exact.
     pub(super) exact: bool,
+    /// Whether all joint moves are among the children.
+    pub(super) whole: bool,
     /// How often its joint move is made, where several roles choose.
     pub(super) part: f32,
 }
@@ -41,6 +43,8 @@ pub(super) struct Tree {
     sums: Vec<f32>,
     /// For each node, the joint move that leads there.
     joints: Vec<u32>,
+    /// Whether a match without a result was met. It counts for something, and what rests on that is not proven.
+    pub(super) unsure: bool,
 }
 
 /// How moves are chosen in the tree.
@@ -52,8 +56,8 @@ pub(super) struct Rule {
     pub(super) held: f32,
     /// How much the best line counts, against the mean of all lines.
     pub(super) best: f32,
-    /// For each role, its greatest result.
-    pub(super) most: Vec<f32>,
+    /// For each role, its least and greatest result.
+    pub(super) range: Vec<(f32, f32)>,
 }
 
 impl Tree {
@@ -88,7 +92,17 @@ impl Tree {
 
     pub(super) fn add(&mut self, parent: u32, state: &[u64], joint: &[u32], values: &[f32], exact: bool) -> u32 {
         let node = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, first: NONE, n_children: 0, chooser: NONE, n: 0, pending: 0, exact, part: 0.0 });
+        self.nodes.push(Node {
+            parent,
+            first: NONE,
+            n_children: 0,
+            chooser: NONE,
+            n: 0,
+            pending: 0,
+            exact,
+            whole: true,
+            part: 0.0,
+        });
         self.states.extend_from_slice(state);
         self.joints.extend_from_slice(joint);
         self.values.extend_from_slice(values);
@@ -175,8 +189,8 @@ impl Tree {
         }
     }
 
-    /// What is expected of a node by its children: what the best of them promises to the role that chooses. Exact if nothing can
-    /// be better, or all is exact.
+    /// What is expected of a node by its children: what the best of them promises to the role that chooses. Exact if all are, or if
+    /// nothing can change it: the best for the role and the worst for the others. Then the others get the least that equal moves give.
     fn settle(&mut self, node: u32, rule: &Rule) {
         if self.nodes[node as usize].chooser == SEVERAL {
             return self.settle_joint(node);
@@ -184,10 +198,21 @@ impl Tree {
         let Some((best, all)) = self.best_child(node) else { return };
         let exact = self.nodes[best as usize].exact;
         let chooser = self.nodes[node as usize].chooser;
-        let is_most = chooser != NONE && self.values(best)[chooser as usize] >= rule.most[chooser as usize];
-        let (from, to) = (best as usize * self.n_roles, node as usize * self.n_roles);
-        self.values.copy_within(from..from + self.n_roles, to);
-        self.nodes[node as usize].exact = exact && (all || is_most);
+        let is_last = |(role, (&value, &(least, most))): (usize, (&f32, &(f32, f32)))| match role == chooser as usize {
+            true => value >= most,
+            false => value <= least,
+        };
+        let is_last = self.values(best).iter().zip(&rule.range).enumerate().all(is_last);
+        let mut values = self.values(best).to_vec();
+        if all && chooser != NONE {
+            let own = values[chooser as usize];
+            for child in self.children(node).filter(|&child| self.values(child)[chooser as usize] == own) {
+                values.iter_mut().zip(self.values(child)).for_each(|(value, other)| *value = value.min(*other));
+            }
+        }
+        let to = node as usize * self.n_roles;
+        self.values[to..to + self.n_roles].copy_from_slice(&values);
+        self.nodes[node as usize].exact = exact && (all || is_last);
     }
 
     /// The same where several roles choose: they mix their moves.
@@ -203,6 +228,7 @@ impl Tree {
         self.values[to..to + self.n_roles].copy_from_slice(&mixed.values);
         // Mixtures are found by approximation: exact is only what nobody can change.
         let same = self.values[span].chunks(self.n_roles).all(|values| values == &mixed.values[..]);
+        let same = same && self.nodes[node as usize].whole;
         self.nodes[node as usize].exact = same && children.clone().all(|child| self.nodes[child as usize].exact);
     }
 
@@ -233,11 +259,12 @@ impl Tree {
     }
 
     /// How good a child is as an answer: proven wins first, proven losses last, else the one that was looked at most.
-    pub(super) fn rank(&self, child: u32, role: usize, rule: &Rule, least: f32) -> (u8, u32, f32) {
+    pub(super) fn rank(&self, child: u32, role: usize, rule: &Rule) -> (u8, u32, f32) {
         let entry = &self.nodes[child as usize];
         let value = self.values(child)[role];
+        let (least, most) = rule.range[role];
         match entry.exact {
-            true if value >= rule.most[role] => (2, u32::MAX - entry.n, value),
+            true if value >= most => (2, u32::MAX - entry.n, value),
             true if value <= least => (0, entry.n, value),
             _ => (1, entry.n, value),
         }
@@ -276,7 +303,7 @@ impl Tree {
 
     /// The part of the tree below a node, as a tree of its own.
     pub(super) fn below(&self, root: u32) -> Tree {
-        let mut tree = Tree::new(self.n_roles, self.n_words);
+        let mut tree = Tree { unsure: self.unsure, ..Tree::new(self.n_roles, self.n_words) };
         let mut waiting = vec![root];
         let roles = |node: u32| node as usize * self.n_roles..(node as usize + 1) * self.n_roles;
         tree.add(NONE, self.state(root), self.joint(root), self.values(root), false);

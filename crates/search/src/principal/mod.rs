@@ -52,6 +52,8 @@ pub struct Principal<P> {
     position: P,
     role: RoleId,
     tree: Tree,
+    /// Whether all that was met is as the search takes it: roles in turn, all moves looked at, and a result wherever a match is over.
+    is_sure: bool,
 }
 
 /// What a search has met. It says which state is to be opened next; the caller finds out what follows, in whatever way suits it:
@@ -206,7 +208,12 @@ impl Tree {
         let Some((first, n)) = node.children else { return };
         let children = &self.nodes[first as usize..(first + n) as usize];
         let better = |one: f32, other: f32| if node.maximises { one.max(other) } else { one.min(other) };
-        let Some(value) = children.iter().map(|child| child.value).reduce(better) else { return };
+        let Some(value) = children.iter().map(|child| child.value).reduce(better) else {
+            // It can't go on.
+            let node = &mut self.nodes[at as usize];
+            (node.end, node.first, node.nearest) = (true, None, None);
+            return;
+        };
         let same = || children.iter().filter(|child| child.value == value);
         let end = same().any(|child| child.end);
         let found =
@@ -219,12 +226,12 @@ impl Tree {
 impl<P: Position> Principal<P> {
     /// A player that judges by this position.
     pub fn new(position: P, settings: Settings) -> Principal<P> {
-        Principal { position, role: RoleId(0), tree: Tree::new(settings) }
+        Principal { position, role: RoleId(0), tree: Tree::new(settings), is_sure: true }
     }
 
     /// Searches from a state for a role.
     pub fn search(&mut self, state: &[u64], role: RoleId, limit: &Limit) -> Answer {
-        self.role = role;
+        (self.role, self.is_sure) = (role, true);
         self.position.jump(state);
         let root = self.met(Vec::new(), 0.5);
         self.tree.begin(root);
@@ -241,7 +248,7 @@ impl<P: Position> Principal<P> {
             }
             self.open(leaf);
         };
-        self.answer(stop)
+        self.answer(if stop == StopReason::Solved && !self.is_sure { StopReason::NoResult } else { stop })
     }
 
     /// The position's current state.
@@ -257,9 +264,14 @@ impl<P: Position> Principal<P> {
         let legal = legal_moves(self.position.machine());
         let mover = mover(&legal, self.role);
         let mut following = Vec::new();
-        for joint in all(&legal) {
+        let joints = all(&legal);
+        let in_turn = legal.iter().filter(|moves| moves.len() > 1).count() <= 1;
+        self.is_sure &=
+            in_turn && !joints.is_empty() && joints.len() == legal.iter().map(Vec::len).fold(1, usize::saturating_mul);
+        for joint in joints {
             self.position.make(&joint);
             let value = worth_after(&mut self.position, self.role, mover);
+            self.is_sure &= !self.position.machine().terminal() || self.position.goal(self.role).is_some();
             following.push(self.met(joint, value));
             self.position.unmake();
         }
@@ -283,7 +295,7 @@ impl<P: Position> Principal<P> {
         let mut reports: Vec<MoveReport> = Vec::new();
         let (first, n) = nodes[0].children.unwrap_or((0, 0));
         for child in &nodes[first as usize..(first + n) as usize] {
-            let proven = child.is_end;
+            let proven = child.is_end && self.is_sure;
             match reports.iter_mut().find(|report| report.chosen == child.joint[own]) {
                 Some(report) => {
                     report.visits += 1;

@@ -7,6 +7,9 @@
 //! Where moves are counted ([`crate::nature::Counters`]), all states are different, but mostly a state that was reached sooner is
 //! at least as good. One tree takes that for granted, and another, beside it, does not: whichever finds the best result first has
 //! solved the game, and only the latter can say that there is none better.
+//!
+//! What is proven is the greatest goal value that a match can end with. One that never ends is worth nothing. Where a match can't go on,
+//! or ends and the rules give no single goal value, nobody knows what it is worth, and only the greatest value of all is proven.
 
 mod expand;
 mod guide;
@@ -116,27 +119,27 @@ impl Solo {
             player.expander.children(&[(&at, chosen)], &mut children);
             at.clone_from(&children.states);
             if children.terminal[0] {
-                let value = if children.goals[0].is_nan() { 0.0 } else { children.goals[0] };
-                player.known = Some(Best { value, line: line[..=place].to_vec(), state: state.to_vec() });
+                let (value, line) = (children.goals[0], line[..=place].to_vec());
+                player.known = (!value.is_nan()).then(|| Best { value, line, state: state.to_vec() });
                 break;
             }
         }
         player
     }
 
-    /// Searches from a state and says what it found. What is known from earlier searches is used.
+    /// Searches from a state in which there is a move, and says what it found. What is known from earlier searches is used.
     pub fn search(&mut self, state: &[u64], limit: &Limit) -> Answer {
         self.go_to(state);
         let mut answer = Answer::default();
         let mut moves = Vec::new();
         self.expander.legal(&[state], &mut moves);
         answer.stop = if self.is_solved() { StopReason::Solved } else { self.run(state, limit, &mut answer) };
+        answer.proven = answer.stop == StopReason::Solved;
         let promising = || self.trees.first().and_then(Tree::promising);
         let chosen = match &self.best {
-            Some(best) if best.value > self.range.0 => best.line[0],
+            Some(best) if answer.proven || best.value > self.range.0 => best.line[0],
             best => promising().or(best.as_ref().map(|best| best.line[0])).unwrap_or(moves[0].1),
         };
-        answer.proven = self.is_solved() || self.is_exhausted();
         answer.joint = vec![chosen];
         let (value, line) = match &self.best {
             Some(best) if best.line[0] == chosen => (best.value, best.line.clone()),
@@ -151,8 +154,11 @@ impl Solo {
 
     fn run(&mut self, state: &[u64], limit: &Limit, answer: &mut Answer) -> StopReason {
         loop {
-            if self.is_solved() || self.is_exhausted() {
+            if self.is_solved() {
                 return StopReason::Solved;
+            }
+            if let Some(sure) = self.is_exhausted() {
+                return if sure && self.best.is_some() { StopReason::Solved } else { StopReason::NoResult };
             }
             if answer.nodes >= limit.nodes {
                 return StopReason::Nodes;
@@ -194,9 +200,9 @@ impl Solo {
         self.best.as_ref().is_some_and(|best| best.value >= self.range.1)
     }
 
-    /// Whether everything has been seen: by the last tree, which takes nothing for granted.
-    fn is_exhausted(&self) -> bool {
-        self.trees.last().is_some_and(|tree| tree.finished && tree.complete)
+    /// If everything has been seen, by the last tree, which takes nothing for granted: whether all of it has a result.
+    fn is_exhausted(&self) -> Option<bool> {
+        self.trees.last().filter(|tree| tree.finished && tree.complete).map(|tree| !tree.unsure)
     }
 
     /// Makes a state the one to search from.

@@ -48,6 +48,16 @@ impl States {
         }
         state
     }
+
+    /// Whether a state is the same as another, where a mask has a one.
+    pub(super) fn is(&self, number: u32, state: &[u64], mask: &[u64]) -> bool {
+        let same = |own: &[u64]| own.iter().zip(state).zip(mask).all(|((own, other), mask)| (own ^ other) & mask == 0);
+        if self.n_words < LISTED {
+            let first = number as usize * self.n_words;
+            return same(&self.words[first..first + self.n_words]);
+        }
+        same(&self.get(number))
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +73,9 @@ mod tests {
             let mut kept = States::new(n_words);
             states.iter().for_each(|state| kept.push(state));
             assert!((0..9).all(|row| kept.get(row as u32) == states[row]));
+            let all = vec![!0; n_words];
+            assert!((0..81).all(|at| kept.is(at % 9, &states[at as usize / 9], &all) == (at % 9 == at / 9)));
+            assert!((0..81).all(|at| kept.is(at % 9, &states[at as usize / 9], &vec![0; n_words])));
         }
     }
 }

@@ -80,6 +80,8 @@ pub(super) struct Tree {
     spans: [(u16, u16); GUIDES.len()],
     /// Whether all that follows from closed states is there.
     pub(super) complete: bool,
+    /// Whether a match was met that can't go on, or ends where the rules give no single goal value.
+    pub(super) unsure: bool,
     pub(super) finished: bool,
     /// States whose moves were listed.
     n_closed: u64,
@@ -114,6 +116,7 @@ impl Tree {
             merits: [f32::NEG_INFINITY; GUIDES.len()],
             spans: [(u16::MAX, 0); GUIDES.len()],
             complete: true,
+            unsure: false,
             finished: false,
             n_closed: 0,
             n_states: 0,
@@ -152,8 +155,7 @@ impl Tree {
         if self.nodes.is_empty() {
             return false;
         }
-        let key = self.key(state);
-        let node = self.find(key);
+        let node = self.find(self.key(state), state);
         if node == NONE || self.states.get(node) != state || !self.is_alive(node) {
             return false;
         }
@@ -220,7 +222,7 @@ impl Tree {
         for (place, &(parent, chosen)) in batch.iter().enumerate() {
             if children.terminal[place] {
                 let value = children.goals[place];
-                let value = if value.is_nan() { 0.0 } else { value };
+                self.unsure |= value.is_nan();
                 if !self.broad {
                     self.merits[self.guide] = self.merits[self.guide].max(value);
                 }
@@ -239,6 +241,8 @@ impl Tree {
                 if let Some(node) = self.meet(parent, chosen, choices, state) {
                     fresh.push((node, place));
                 }
+            } else {
+                self.unsure = true;
             }
         }
         let state = |place: usize| &children.states[place * n_words..(place + 1) * n_words];
@@ -348,7 +352,7 @@ impl Tree {
     fn meet(&mut self, parent: u32, chosen: u32, choices: u32, state: &[u64]) -> Option<u32> {
         let key = self.key(state);
         let depth = self.nodes[parent as usize].depth + 1;
-        let old = self.find(key);
+        let old = self.find(key, state);
         if old != NONE && self.is_alive(old) {
             let node = &mut self.nodes[old as usize];
             if node.depth <= depth {
@@ -414,36 +418,59 @@ impl Tree {
         key
     }
 
-    /// The node with a key.
-    fn find(&self, key: u64) -> u32 {
-        self.table[self.place(key)]
+    /// The node of a state, or of one that is not told apart from it.
+    fn find(&self, key: u64, state: &[u64]) -> u32 {
+        self.table[self.place(key, state)]
     }
 
-    /// Where a key is in the table, or where it belongs.
-    fn place(&self, key: u64) -> usize {
+    /// Where a state with its key is in the table, or where it belongs. Keys only propose: states are compared.
+    fn place(&self, key: u64, state: &[u64]) -> usize {
         let mut place = key as usize & (self.table.len() - 1);
-        while self.table[place] != NONE && self.nodes[self.table[place] as usize].key != key {
+        while self.table[place] != NONE {
+            let node = self.table[place];
+            if self.nodes[node as usize].key == key && self.states.is(node, state, &self.mask) {
+                break;
+            }
             place = (place + 1) & (self.table.len() - 1);
         }
         place
     }
 
-    /// Adds a node, which takes the place of one with the same key.
+    /// Adds a node, which takes the place of one that is not told apart from it.
     fn add(&mut self, node: Node, state: &[u64]) -> u32 {
         let number = self.nodes.len() as u32;
         let key = node.key;
         self.nodes.push(node);
         self.states.push(state);
-        let place = self.place(key);
+        let place = self.place(key, state);
         self.table[place] = number;
         if 2 * self.nodes.len() > self.table.len() {
             self.table = vec![NONE; 2 * self.table.len()];
             // Later nodes replace earlier ones.
             for number in 0..self.nodes.len() {
-                let place = self.place(self.nodes[number].key);
+                let place = self.place(self.nodes[number].key, &self.states.get(number as u32));
                 self.table[place] = number as u32;
             }
         }
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// States that have the same key by chance are told apart, also where the table has grown.
+    #[test]
+    fn keys_only_propose() {
+        let mut tree = Tree::new(&[0], &[!0 << 1], false, 100, 8, 1);
+        let node = |key| Node { parent: 0, chosen: 0, depth: 1, choices: 0, open: true, key };
+        let numbers: Vec<u32> = (1..1_000u64).map(|state| tree.add(node(state % 3), &[2 * state])).collect();
+        for (state, number) in (1..1_000).zip(numbers) {
+            assert_eq!(tree.find(state % 3, &[2 * state]), number);
+            // What is masked tells nothing apart.
+            assert_eq!(tree.find(state % 3, &[2 * state + 1]), number);
+        }
+        assert_eq!(tree.find(1, &[2_000]), NONE);
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Flight<'a> {
     step: u32,
     /// For each lane and role, a result.
     results: Vec<f32>,
+    /// The lanes whose last results are no results of matches, but stand for them.
+    without: Vector,
     /// What an evaluation says of some states.
     values: Vec<f32>,
     /// For each lane and role, what it said of the state that left the tree; NaN if nothing.
@@ -59,6 +61,7 @@ impl<'a> Flight<'a> {
             left_at: vec![0; LANES],
             step: 0,
             results: vec![0.0; LANES * n_roles],
+            without: Vector::ZERO,
             values: Vec::new(),
             judged: vec![f32::NAN; LANES * n_roles],
             record: is_alone.then(|| Record::new(n_moves, plan.settings.cap as usize)),
@@ -265,6 +268,7 @@ impl<'a> Flight<'a> {
                 if is_stuck && !terminal.get(lane) {
                     self.results[lane * n_roles..(lane + 1) * n_roles].fill(0.5);
                 }
+                tree.unsure |= if terminal.get(lane) { self.without.get(lane) } else { is_stuck };
                 if is_stuck || terminal.get(lane) {
                     tree.set_exact(child, &self.results[lane * n_roles..(lane + 1) * n_roles]);
                     tree.prove(path, child, &self.plan.rule);
@@ -289,10 +293,12 @@ impl<'a> Flight<'a> {
                 *result = if result.is_nan() { value as f32 / 100.0 } else { f32::INFINITY };
             }
         }
+        self.without = self.without & !which | which & !self.hand.lanes.lanes_where(network.terminal);
         for lane in which.lanes() {
             for result in &mut self.results[lane * n_roles..(lane + 1) * n_roles] {
                 if !result.is_finite() {
                     *result = 0.5;
+                    self.without.set(lane, true);
                 }
             }
         }
@@ -316,6 +322,7 @@ impl<'a> Flight<'a> {
             }
             self.idle.push(lane);
             if let Some(record) = &self.record
+                && !self.without.get(lane)
                 && found.best.as_ref().is_none_or(|best| results[0] > best.value)
             {
                 let mut line = found.tree.moves(path);

@@ -226,7 +226,8 @@ impl Uct {
     fn report(&self, answer: &mut Answer) {
         let n_roles = self.plan.rule.range.len();
         let exact = self.found.tree.exact(0);
-        answer.proven = exact.is_some();
+        let is_sure = !self.found.tree.unsure;
+        answer.proven = is_sure && exact.is_some();
         answer.values =
             (0..n_roles).map(|role| exact.map_or(self.found.tree.mean(0, role), |exact| exact[role])).collect();
         // Step 1. The moves of each role.
@@ -240,7 +241,7 @@ impl Uct {
                 let mean = if arm.n == 0 { self.found.tree.mean(0, role) } else { arm.sum / arm.n as f32 };
                 let known = !arm.known.is_nan();
                 let value = if known { arm.known } else { mean };
-                MoveReport { chosen: arm.chosen, visits: u64::from(arm.n), value, proven: known }
+                MoveReport { chosen: arm.chosen, visits: u64::from(arm.n), value, proven: known && is_sure }
             };
             answer.moves.push(order.into_iter().map(report).collect());
         }
@@ -260,13 +261,17 @@ impl Uct {
                 break;
             }
         }
-        if let Some(best) = &self.found.best {
+        let is_best = |best: &&Best| exact.is_none_or(|exact| best.value >= exact[0]);
+        if let Some(best) = self.found.best.as_ref().filter(is_best) {
             answer.line = best.line.iter().map(|&chosen| vec![chosen]).collect();
             answer.values = vec![best.value];
             answer.proven |= best.value >= self.plan.rule.range[0].1;
             let moves = &mut answer.moves[0];
             let place = moves.iter().position(|report| report.chosen == best.line[0]).expect("its first move is legal");
             moves[..=place].rotate_right(1);
+        }
+        if answer.stop == StopReason::Solved && !answer.proven {
+            answer.stop = StopReason::NoResult;
         }
         answer.depth = answer.line.len() as u32;
         answer.joint = answer.moves.iter().map(|moves| moves[0].chosen).collect();

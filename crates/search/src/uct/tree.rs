@@ -3,7 +3,8 @@
 //! Each role that has a choice keeps statistics of its own moves alone (*decoupled* UCT), so simultaneous moves need nothing
 //! special: the next state is found by all choices together. A result that is exact is kept apart from means and passed up as
 //! far as it decides (Winands, Björnsson and Saito 2008, *Monte-Carlo Tree Search Solver*); only where at most one role has a
-//! choice.
+//! choice. A role that chooses takes what is best for itself; among equal moves, each other role is taken to get the least that one
+//! of them gives it.
 
 use rustc_hash::FxHashMap;
 
@@ -90,6 +91,8 @@ pub(super) struct Tree {
     exact: Vec<f32>,
     /// What follows from a node where several roles have a choice.
     joint_children: FxHashMap<(u32, u64), u32>,
+    /// Whether a match without a result was met. It counts as a draw, and what rests on that is not proven.
+    pub(super) unsure: bool,
 }
 
 /// A way from the root to a place that a playout starts from.
@@ -140,6 +143,7 @@ impl Tree {
             sums: Vec::new(),
             exact: Vec::new(),
             joint_children: FxHashMap::default(),
+            unsure: false,
         }
     }
 
@@ -415,7 +419,7 @@ impl Tree {
                 (Some(role), None) => {
                     n_arms -= 1;
                     self.arms[path.arms[n_arms].0 as usize].known = results[role];
-                    let Some(results) = self.decided(node, role, rule.range[role].1) else { return level + 1 };
+                    let Some(results) = self.decided(node, role, rule) else { return level + 1 };
                     self.set_exact(node, &results);
                 }
                 _ => return level + 1,
@@ -425,9 +429,9 @@ impl Tree {
         0
     }
 
-    /// The results of a node where one role chooses, if they are known: it has a move with the best result of all, or all
-    /// its moves are known. Among equal moves, the others are taken to get the least of what these give.
-    fn decided(&self, node: u32, role: usize, most: f32) -> Option<Vec<f32>> {
+    /// The results of a node where one role chooses, if they are known: all its moves are, or one is that nothing can change, since it
+    /// is the best for the role and the worst for the others. Among equal moves, the others get the least of what these give.
+    fn decided(&self, node: u32, role: usize, rule: &Rule) -> Option<Vec<f32>> {
         let mut best: Option<Vec<f32>> = None;
         let mut all = true;
         for arm in &self.arms[self.arms_of(node, role)] {
@@ -444,7 +448,11 @@ impl Tree {
                 _ => best = Some(results.to_vec()),
             }
         }
-        best.filter(|best| all || best[role] >= most)
+        let is_last = |(other, (&result, &(least, most))): (usize, (&f32, &(f32, f32)))| match other == role {
+            true => result >= most,
+            false => result <= least,
+        };
+        best.filter(|best| all || best.iter().zip(&rule.range).enumerate().all(is_last))
     }
 
     /// The most promising arm of a role: a proven one if it is best, else the one that was tried most.
@@ -531,7 +539,7 @@ impl Tree {
 
     /// The part of the tree below a node, as a tree of its own.
     pub(super) fn below(&self, root: u32) -> Tree {
-        let mut tree = Tree::new(self.n_roles, self.n_words);
+        let mut tree = Tree { unsure: self.unsure, ..Tree::new(self.n_roles, self.n_words) };
         let joint = self.joint_list();
         let mut waiting = vec![(root, NONE, Key::Arm(NONE))];
         let mut next = 0;
