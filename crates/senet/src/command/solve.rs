@@ -22,7 +22,8 @@ use crate::screen;
 /// Solves a game from its start: what its roles can be sure of, and a line of best play
 ///
 /// Works for games with one role, and for games in which the roles take turns; the value of a role is
-/// what it gets whatever the others do. Exit status 1 if the bound on nodes was reached first.
+/// what it gets whatever the others do. Exit status 1 if there is no exact value: the bound on nodes or
+/// the time was reached first, or it depends on matches that have no result.
 ///
 /// Examples:
 ///   senet solve tic-tac-toe                   50: a draw
@@ -43,8 +44,8 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = read_duration)]
     time: Duration,
     /// The size of the table of states, in MiB
-    #[arg(long, default_value_t = 256)]
-    table: usize,
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 16))]
+    table: u64,
     /// Prints JSON
     #[arg(long)]
     json: bool,
@@ -84,19 +85,22 @@ pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
     let stop = guard::stop();
     let limit = Limit { nodes: arguments.nodes, stop: &|| stop.is_raised() };
     let begin = Instant::now();
-    let found = match network.roles.len() {
-        0 => bail!("`{name}` has no roles"),
-        1 => {
+    if network.roles.is_empty() {
+        bail!("`{name}` has no roles");
+    }
+    let found = match (at_the_start(name, &compiled)?, network.roles.len()) {
+        (Some(value), _) => Found { lower: value, upper: value, line: Vec::new(), nodes: 0, stop: None },
+        (None, 1) => {
             let mut solo = Solo::new(&lanes::Compiled::new(network.clone()), solo::Settings::default(), 1);
             alone(&network, &solo.choose(&state, RoleId(0), &limit))
         }
-        _ => {
+        (None, _) => {
             let keys = Keys::symmetric(&ground, &network, &compiled, 1);
             let method = match arguments.by {
                 By::DepthFirst => proof::Method::DepthFirst,
                 By::ProofNumber => proof::Method::ProofNumber,
             };
-            let settings = proof::Settings { method, bytes: arguments.table << 20 };
+            let settings = proof::Settings { method, bytes: (arguments.table as usize) << 20 };
             let solution = Solver::new(Scalar::new(compiled), keys, RoleId(0), &settings).solve(&state, &limit);
             Found {
                 lower: solution.lower,
@@ -111,17 +115,35 @@ pub(crate) fn run(arguments: Solve) -> anyhow::Result<ExitCode> {
     Ok(if found.stop.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What the search for one role found.
+/// The first role's result, if the match is over as soon as it begins; an error if there is nothing to search for.
+fn at_the_start(name: &str, compiled: &Arc<Compiled>) -> anyhow::Result<Option<i64>> {
+    let mut machine = Scalar::new(compiled.clone());
+    let roles = machine.network().roles.clone();
+    if machine.terminal() {
+        let goal = machine.goal(RoleId(0));
+        let none = || anyhow!("`{name}` is over at the start, and the rules give `{}` no single goal value", roles[0]);
+        return goal.ok_or_else(none).map(Some);
+    }
+    if let Some(role) = search::legal_moves(&machine).iter().position(Vec::is_empty) {
+        bail!("`{}` has no legal move at the start of `{name}`", roles[role]);
+    }
+    if machine.network().goals.iter().all(|goal| goal.0 != 0) {
+        bail!("`{name}` has no goal value for `{}`", roles[0]);
+    }
+    Ok(None)
+}
+
+/// What the search for one role found: a line that it can play, and perhaps that there is none better.
 fn alone(network: &Network, answer: &search::Answer) -> Found {
-    let value = (answer.values[0] * 100.0).round() as i64;
-    let most = network.goals.iter().map(|goal| goal.1).max().unwrap_or(100);
-    let (lower, upper) = if answer.proven { (value, value) } else { (0, most) };
+    let goals = || network.goals.iter().map(|goal| goal.1);
+    let found = Some(answer.values[0]).filter(|value| value.is_finite()).map(|value| (value * 100.0).round() as i64);
+    let lower = found.or(goals().min()).unwrap_or(0);
     Found {
         lower,
-        upper,
-        line: answer.line.clone(),
+        upper: if answer.proven { lower } else { goals().max().unwrap_or(100) },
+        line: if found.is_some() { answer.line.clone() } else { Vec::new() },
         nodes: answer.nodes,
-        stop: (!answer.proven).then(|| format!("{:?}", answer.stop).to_lowercase()),
+        stop: (!answer.proven).then(|| answer.stop.to_string()),
     }
 }
 
@@ -144,7 +166,7 @@ fn print(network: &Network, found: &Found, seconds: f64, json: bool) -> anyhow::
     }
     writeln!(out, "{} states looked at in {seconds:.1} s", found.nodes)?;
     if !line.is_empty() {
-        writeln!(out, "best play:")?;
+        writeln!(out, "{}", if found.stop.is_none() { "best play:" } else { "a line that is known:" })?;
     }
     for (number, joint) in line.iter().enumerate() {
         writeln!(out, "{:>4}. {}", number + 1, joint.join("  "))?;
