@@ -1,5 +1,8 @@
 //! Writes the first inputs of every target: the games of the library, in both notations.
 
+#[path = "../../crates/learn/tests/laws/mod.rs"]
+mod laws;
+
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
@@ -11,6 +14,8 @@ fn main() -> std::io::Result<()> {
     };
     let (text, game) = (corpus("text")?, corpus("game")?);
     let (generated, datalog) = (corpus("generated")?, corpus("datalog")?);
+    let (analysis, features) = (corpus("analysis")?, corpus("features")?);
+    let (arriving, kept) = (corpus("arriving")?, corpus("kept")?);
     let mut n_files = 0;
     let mut write = |folder: &Path, name: &str, bytes: &[u8]| {
         n_files += 1;
@@ -25,6 +30,11 @@ fn main() -> std::io::Result<()> {
         write(&text, &format!("{name}.kif"), kif.as_bytes())?;
         write(&text, &format!("{name}.infix"), gdl::print(&tree, gdl::Form::Infix).as_bytes())?;
         write(&game, &name, &[&[0, 1, 2, 3], kif.as_bytes()].concat())?;
+        // Of large games a fuzzer can try few changes.
+        if kif.len() < 4096 {
+            write(&analysis, &name, &[b"a", kif.as_bytes()].concat())?;
+            write(&features, &name, &[b"z", kif.as_bytes()].concat())?;
+        }
     }
     // Small texts and games, where most of the work is done.
     let small = [
@@ -37,6 +47,19 @@ fn main() -> std::io::Result<()> {
     for (number, rules) in small.iter().enumerate() {
         write(&text, &format!("small-{number}"), rules.as_bytes())?;
         write(&game, &format!("small-{number}"), &[&[0, 1, 2, 3], rules.as_bytes()].concat())?;
+        write(&analysis, &format!("small-{number}"), &[b"a", rules.as_bytes()].concat())?;
+        write(&features, &format!("small-{number}"), &[b"z", rules.as_bytes()].concat())?;
+        let start = format!("(START m.1 r ({rules}) 30 15)");
+        let head = format!("POST / HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", start.len());
+        write(&arriving, &format!("start-{number}"), (head + &start).as_bytes())?;
+    }
+    for (number, message) in
+        ["(INFO)", "(PLAY m.1 ((mark 1 1) noop))", "(STOP m.1 NIL)", "(ABORT m.1)"].iter().enumerate()
+    {
+        write(&arriving, &format!("message-{number}"), message.as_bytes())?;
+    }
+    for (number, bytes) in laws::Kept::new().samples.iter().enumerate() {
+        write(&kept, &format!("{number}"), bytes)?;
     }
     for seed in 0..20u8 {
         let bytes: Vec<u8> =
