@@ -92,8 +92,8 @@ impl Split {
             let met = |part: &Part| parts[*part as usize];
             [wanted, Part::Fit, Part::Choose, Part::Report].into_iter().find(met).expect("it was met somewhere")
         };
-        let own = |(key, &number): (&Box<[u64]>, &u32)| Some(self.of_match(number)).filter(|part| *part == home(key));
-        keys.iter().zip(matches).map(own).collect()
+        let own = |key: &[u64], number: u32| Some(self.of_match(number)).filter(|part| *part == home(key));
+        keys.iter().zip(matches).map(|(key, &number)| own(key, number)).collect()
     }
 }
 

@@ -397,11 +397,9 @@ impl<'a> Together<'a> {
         // Step 4. Joint moves that nobody has looked at, since only some were: what follows them.
         let new =
             self.slots.iter().zip(&made).filter_map(|(slot, made)| Some((&slot.state[..], made.joint.as_deref()?)));
-        let mut at = parents.len();
         self.fan.follow(new, &mut next, &mut values);
-        for made in made.iter_mut().filter(|made| made.joint.is_some()) {
+        for (at, made) in (parents.len()..).zip(made.iter_mut().filter(|made| made.joint.is_some())) {
             made.at = at;
-            at += 1;
         }
         // Step 5. They are made.
         for ((slot, choice), made) in self.slots.iter_mut().zip(&choices).zip(made) {

@@ -748,7 +748,8 @@ mod tests {
     #[test]
     fn a_model_is_not_believed_against_better_knowledge() {
         let score = |n_won: u32, n: u32| {
-            let result = |number: u32| if (number < n_won) == (number % 2 == 0) { vec![100, 0] } else { vec![0, 100] };
+            let result =
+                |number: u32| if (number < n_won) == number.is_multiple_of(2) { vec![100, 0] } else { vec![0, 100] };
             tally(comparison(n, false), 2, true, (0..n).map(result)).score().expect("matches")
         };
         let chosen = |n_won, n| believed(Search::BestFirst, Some(&score(n_won, n)));

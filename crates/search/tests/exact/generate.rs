@@ -20,7 +20,7 @@ pub(crate) struct Generated {
 pub(crate) fn game(seed: u64) -> Generated {
     let mut maker = Maker { random: Pcg64Mcg::seed_from_u64(seed), text: String::new(), n_roles: 1 };
     maker.n_roles = 1 + maker.below(3);
-    let families: [(&str, fn(&mut Maker)); 6] = [
+    let families: [Family; 6] = [
         ("table", families::table),
         ("circuit", families::circuit),
         ("lights", families::lights),
@@ -33,6 +33,9 @@ pub(crate) fn game(seed: u64) -> Generated {
     make(&mut maker);
     Generated { family, rules: maker.text }
 }
+
+/// A kind of game by its name, and what writes its rules.
+type Family = (&'static str, fn(&mut Maker));
 
 /// Writes rules.
 pub(super) struct Maker {

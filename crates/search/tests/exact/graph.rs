@@ -49,7 +49,7 @@ pub(crate) type Bounds = Vec<(i64, i64)>;
 impl Graph {
     /// All states of a game; `None` if there are more than `most`.
     pub(crate) fn new(program: &Arc<gdl::Program>, network: &Arc<Network>, most: usize) -> Option<Graph> {
-        let mut reference = Reference::new(program.clone(), Limits::default()).ok().expect("the rules can be played");
+        let mut reference = Reference::new(program.clone(), Limits::default()).unwrap_or_else(|why| panic!("{why:?}"));
         let mut scalar = Scalar::new(Compiled::new(network.clone()));
         let n_roles = network.roles.len();
         assert_eq!(reference.roles(), &network.roles[..]);
@@ -301,7 +301,11 @@ impl Graph {
     /// Visits all states again and again until it says of none that it has changed.
     fn until_nothing_changes(&self, mut visit: impl FnMut(usize) -> bool) {
         // The first states come last: what changes mostly changes those before it.
-        while (0..self.nodes.len()).rev().fold(false, |changed, at| visit(at) || changed) {}
+        let mut any = true;
+        while any {
+            any = false;
+            (0..self.nodes.len()).rev().for_each(|at| any |= visit(at));
+        }
     }
 }
 
