@@ -192,7 +192,7 @@ fn attempt(
     database.find_on_demand(approximation.instances.iter().map(|&(instance, _)| instance));
     database.want_whole(approximation.whole.iter().chain(views).copied());
     let outputs = [approximation.holds, approximation.may, GOAL, TERMINAL];
-    for &relation in outputs.iter().chain(views).chain(&approximation.whole) {
+    for &relation in outputs.iter().chain(views) {
         database.complete(relation)?;
     }
     let mut grounder = Grounder {

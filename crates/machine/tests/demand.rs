@@ -150,6 +150,19 @@ fn a_count_over_the_board_has_a_network() {
     assert!(network.n_gates() < 100_000, "{} gates", network.n_gates());
 }
 
+#[test]
+fn what_is_only_denied_is_not_derived() {
+    let numbers: String = (0..60).map(|i| format!("(n {i}) ")).collect();
+    let text = format!(
+        "(role r) {numbers} (<= (init (on ?x)) (n ?x)) (<= (legal r (off ?x)) (true (on ?x)))
+         (<= (next (on ?x)) (true (on ?x)) (not (does r (off ?x))))
+         (<= (four ?a ?b ?c ?d) (true (on ?a)) (true (on ?b)) (true (on ?c)) (true (on ?d)))
+         (<= terminal (not (four 1 2 3 4))) (<= (goal r 100) (true (on 5))) (<= (goal r 0) (not (true (on 5))))"
+    );
+    let ground = gdl::ground::ground(&program(&text), &gdl::ground::Budget::default());
+    assert!(ground.expect("one fact of millions is enough").literals.len() < 1000);
+}
+
 /// The prover that people test their rules with needs some seconds for such a sheet. So may we, on a slow machine: a
 /// million matches take about a tenth of a second.
 const WORK: u64 = 50_000_000;
