@@ -13,7 +13,7 @@ use gdl::Stop;
 
 use crate::screen;
 
-/// How long a command may go on after its time is over, until the process is ended.
+/// How long a command may go on after its time is over, at least, until the process is ended.
 const GRACE: Duration = Duration::from_millis(1500);
 /// How often the thread looks. A thread that only allocates takes some ten megabytes in this time.
 const OFTEN: Duration = Duration::from_millis(20);
@@ -26,7 +26,15 @@ const MEMORY: u8 = 2;
 
 static RAISED: AtomicU8 = AtomicU8::new(NOTHING);
 static MEMORY_LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
-static DEADLINE: Mutex<Option<(Instant, Duration)>> = Mutex::new(None);
+static DEADLINE: Mutex<Option<Deadline>> = Mutex::new(None);
+
+#[derive(Clone, Copy)]
+struct Deadline {
+    end: Instant,
+    /// When the process is ended, and how long after its beginning that is.
+    last: Instant,
+    whole: Duration,
+}
 
 /// Begins to watch, with so many bytes of memory. Once for each process.
 pub(crate) fn begin(memory: u64) {
@@ -39,11 +47,20 @@ pub(crate) fn begin(memory: u64) {
 }
 
 /// A command's time, until it is dropped.
-pub(crate) struct Within(());
+pub(crate) struct Within {
+    /// The part of the time by which it may be over.
+    over: f64,
+}
 
 /// Gives a command so much time from now on.
 pub(crate) fn within(time: Duration) -> Within {
-    let within = Within(());
+    about(time, 0.0)
+}
+
+/// The same for one that needs a while to keep what it has when its time is over: as much as this part of the time, if that is more than
+/// others have.
+pub(crate) fn about(time: Duration, over: f64) -> Within {
+    let within = Within { over };
     within.restart(time);
     within
 }
@@ -53,7 +70,10 @@ impl Within {
     pub(crate) fn restart(&self, time: Duration) {
         RAISED.store(NOTHING, Ordering::SeqCst);
         // A time beyond what clocks can say has no end.
-        *deadline() = Instant::now().checked_add(time).map(|end| (end, time));
+        let whole = time.saturating_add(GRACE.max(time.mul_f64(self.over)));
+        let now = Instant::now();
+        let ends = now.checked_add(time).zip(now.checked_add(whole));
+        *deadline() = ends.map(|(end, last)| Deadline { end, last, whole });
     }
 }
 
@@ -87,7 +107,7 @@ pub(crate) fn ground_budget() -> gdl::ground::Budget {
     gdl::ground::Budget { stop: stop(), ..gdl::ground::Budget::default() }
 }
 
-fn deadline() -> std::sync::MutexGuard<'static, Option<(Instant, Duration)>> {
+fn deadline() -> std::sync::MutexGuard<'static, Option<Deadline>> {
     DEADLINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -104,15 +124,12 @@ fn watch() {
     loop {
         std::thread::sleep(OFTEN);
         let now = Instant::now();
-        if let Some((end, time)) = *deadline()
+        if let Some(Deadline { end, last, whole }) = *deadline()
             && now >= end
         {
             let _ = RAISED.compare_exchange(NOTHING, TIME, Ordering::SeqCst, Ordering::SeqCst);
-            if now >= end + GRACE {
-                give_up(&format!(
-                    "stopped after {:.1} s: the work did not end in its time",
-                    (time + GRACE).as_secs_f64()
-                ));
+            if now >= last {
+                give_up(&format!("stopped after {:.1} s: the work did not end in its time", whole.as_secs_f64()));
             }
         }
         let (used, limit) = (memory_used().unwrap_or(0), memory_limit());

@@ -174,6 +174,8 @@ const FITTED_BY: f64 = 0.7;
 const TAKEN_BY: f64 = 0.8;
 /// The part of the time that nothing is planned for: what ends a stage is looked at now and then only, and the model has to be kept.
 const SPARE: f64 = 0.02;
+/// The part of the time by which it may be over, before the process is ended.
+const OVER: f64 = 0.1;
 /// With less time than this nothing is measured.
 const LEAST_MEASURED: Duration = Duration::from_millis(50);
 /// How often a course is kept, at least.
@@ -531,7 +533,7 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
 }
 
 pub(crate) fn run(arguments: Learn) -> anyhow::Result<ExitCode> {
-    let _within = arguments.generations.is_none().then(|| guard::within(arguments.time));
+    let _within = arguments.generations.is_none().then(|| guard::about(arguments.time, OVER));
     match arguments.method {
         Method::Course => by_course(arguments),
         Method::Td | Method::TdThesis => td::run(arguments),
