@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use gdl::datalog::Resource;
 use gdl::{Stop, TermId};
 use machine::{Limits, Machine, Reference, RoleId, Setup};
 
@@ -172,7 +173,10 @@ impl Judge {
 }
 
 fn say(exceeded: machine::Exceeded) -> String {
-    exceeded.to_string()
+    match exceeded.resource {
+        Resource::Stopped => "there was no time for it".to_owned(),
+        _ => exceeded.to_string(),
+    }
 }
 
 /// A lock that a panic elsewhere does not take away.

@@ -174,7 +174,9 @@ pub fn construct(
     let stop = settings.stop.or(&game.stop);
     let progress = &mut |told: Progress| !stop.is_raised() && progress(told);
     let views = Views::new(game)?;
-    let [train, _, held_out] = settings.split.parts(game, &positions.without_terminal());
+    // Nothing is fitted here: both other parts are new to what is chosen.
+    let [train, mut held_out, report] = settings.split.parts(game, &positions.without_terminal());
+    (0..report.len()).for_each(|position| held_out.push_from(&report, position));
     // A bit for each atom and position is kept.
     let n_atoms = views.network.views.len() + game.universe.fluents.len();
     let n_positions = settings.positions.min((MAX_BITS / n_atoms.max(1)).max(64));

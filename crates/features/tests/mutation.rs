@@ -25,10 +25,10 @@ fn damaged(n: usize, law: impl Fn(&str, u64) -> bool) -> usize {
 
 #[test]
 fn damaged_games_are_analysed_or_refused() {
-    assert!(damaged(60, laws::analysis) >= 60);
+    assert!(damaged(100, laws::analysis) >= 40);
 }
 
 #[test]
 fn features_of_damaged_games_are_found_or_not() {
-    assert!(damaged(12, laws::features) >= 5);
+    assert!(damaged(40, laws::features) >= 4);
 }

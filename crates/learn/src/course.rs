@@ -511,6 +511,11 @@ impl Stored {
         if self.fingerprint != positions::fingerprint(&game.circuit.network) {
             return Err(kept("it is of another game, or of another version of the program".to_owned()));
         }
+        let network = &game.circuit.network;
+        let is_move = |&chosen: &u32| (chosen as usize) < network.moves.len();
+        if !self.stages.fits(network.fluents.len()) || !self.line.iter().all(is_move) {
+            return Err(kept("it is damaged: it has fluents or moves that the game has not".to_owned()));
+        }
         let symbols = game.program.symbols.unspelled();
         let read = |text: &String| feature::read(text, &symbols);
         let features: Vec<Feature> = self.features.iter().map(read).collect::<Result<_, _>>().map_err(kept)?;

@@ -92,6 +92,17 @@ impl Stages {
         role * self.n_stages() + stage
     }
 
+    /// Whether it is about states of so many fluents.
+    pub fn fits(&self, n_fluents: usize) -> bool {
+        let is_one = |&fluent: &u32| (fluent as usize) < n_fluents;
+        let is_key = match &self.key {
+            Key::Constant => true,
+            Key::Count(mask) => mask.len() == n_fluents.div_ceil(64),
+            Key::Place(fluents) => fluents.iter().all(is_one),
+        };
+        is_key && self.control.iter().all(|(fluent, _)| is_one(fluent))
+    }
+
     /// The same for states that have their fluents at other places.
     pub fn moved(&self, places: &[u32]) -> Stages {
         let place = |fluent: &u32| places[*fluent as usize];

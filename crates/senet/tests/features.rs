@@ -46,7 +46,9 @@ fn features_are_told_and_the_same_for_the_same_seed() {
     let table = features("tic-tac-toe", &[], "");
     assert!(table.starts_with("tic-tac-toe: "), "{table}");
     assert!(table.contains("\n  nr  correlation  with     matches  from       level  meaning\n"), "{table}");
-    assert!(table.contains(" * ") && table.contains("are significant. Chosen by "), "{table}");
+    assert!(table.contains("are significant. Chosen by "), "{table}");
+    // In a game so small nearly all positions that were met are chosen by, so little is left to judge by.
+    assert!(features("connect-four", &[], "").contains(" * "));
     // The same as data.
     let page = file("features.html");
     let told = json(&features("tic-tac-toe", &["--json", "--page", page.to_str().expect("plain")], ""));

@@ -164,8 +164,10 @@ fn inner(list: &str) -> Option<String> {
     Some(list.strip_prefix('(')?.strip_suffix(')')?.trim().to_owned())
 }
 
+/// A word; one whose quotation mark is not closed is none.
 fn word(text: &str) -> Option<String> {
-    (!text.starts_with('(')).then(|| text.to_owned())
+    let is_open = |quote: char| text.strip_prefix(quote).is_some_and(|rest| !rest.ends_with(quote));
+    (!text.starts_with('(') && !is_open('"') && !is_open('|')).then(|| text.to_owned())
 }
 
 fn seconds(text: &str) -> Option<Duration> {

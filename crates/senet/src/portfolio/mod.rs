@@ -228,7 +228,10 @@ impl Contestant for Portfolio {
         let study = Study { name, text, program, memory, seed, threads, learn, keep, until };
         playing.prepare("learning", move |door, stop| {
             let found = study.go(stop, &|text| door.note(text))?;
-            match (found.knowledge.filter(|knowledge| knowledge.search != Search::Plain), found.game) {
+            match (found.knowledge, found.game) {
+                (Some(knowledge), _) if knowledge.search == Search::Plain => {
+                    door.note(&format!("plays without what is known, which was not better: {}", knowledge.origin));
+                }
                 (Some(knowledge), _) => {
                     door.note(&format!("plays by {}: {}", knowledge.search.name(), knowledge.origin));
                     door.join("what was learned", Rank::Learned, learned(knowledge, roles, role, threads, seed));
