@@ -62,6 +62,10 @@ pub enum Failure {
     Facts(Exceeded),
     /// More literals than the budget allows.
     Literals(usize),
+    /// The roles or the initial state depend on a state (GDL0106).
+    StateInStatic,
+    /// What is legal, a goal or the end depends on the moves that are about to be made (GDL0107).
+    MovesInState,
     /// [`Budget::stop`] said so.
     Stopped,
 }
@@ -73,6 +77,10 @@ impl std::fmt::Display for Failure {
             Failure::Rules(too_many) => write!(f, "over the budget of {} rules in normal form", too_many.limit),
             Failure::Facts(exceeded) => write!(f, "{exceeded}"),
             Failure::Literals(limit) => write!(f, "over the budget of {limit} ground literals"),
+            Failure::StateInStatic => write!(f, "`role` or `init` depends on a state"),
+            Failure::MovesInState => {
+                write!(f, "`legal`, `goal` or `terminal` depends on the moves that are about to be made")
+            }
             Failure::Stopped => write!(f, "stopped before it was done"),
         }
     }
@@ -138,6 +146,26 @@ impl GroundProgram {
         let literals = |range: &std::ops::Range<u32>| &self.literals[range.start as usize..range.end as usize];
         self.instances[range.start as usize..range.end as usize].iter().map(literals)
     }
+
+    /// Whether something that is asked of a state depends on moves.
+    fn reads_moves(&self) -> bool {
+        let asked = self.legal.iter().chain(self.goals.iter().map(|(_, _, goal)| goal)).chain(&self.terminal);
+        let mut waiting: Vec<u32> = asked.copied().collect();
+        let mut met = vec![false; self.atoms.len()];
+        while let Some(atom) = waiting.pop() {
+            if std::mem::replace(&mut met[atom as usize], true) {
+                continue;
+            }
+            for literal in self.instances(atom).flatten() {
+                match literal.signal {
+                    Signal::Fluent(_) => {}
+                    Signal::Move(_) => return true,
+                    Signal::Atom(atom) => waiting.push(atom),
+                }
+            }
+        }
+        false
+    }
 }
 
 /// Grounds a program.
@@ -149,6 +177,9 @@ pub fn ground(program: &Program, budget: &Budget) -> Result<GroundProgram, Failu
 pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Result<GroundProgram, Failure> {
     let normal = normalize(program, budget.rules).map_err(Failure::Rules)?;
     let dynamic = dynamic_relations(&normal);
+    if dynamic.contains(&ROLE) || dynamic.contains(&INIT) {
+        return Err(Failure::StateInStatic);
+    }
     // Step 1. As a whole, if that is little.
     let work = (budget.whole as u64).saturating_mul(250).min(budget.work);
     let little = Budget { facts: budget.whole.min(budget.facts), work, ..budget.clone() };
@@ -162,6 +193,7 @@ pub fn ground_with(program: &Program, views: &[Relation], budget: &Budget) -> Re
     let on_demand: Relations = dynamic.iter().copied().filter(|relation| !asked_for(relation)).collect();
     match attempt(&normal, &dynamic, &on_demand, views, budget) {
         Err(Failure::Facts(Exceeded { resource: Resource::Stopped, .. }) | Failure::Stopped) => Err(Failure::Stopped),
+        Err(Failure::MovesInState) => Err(Failure::MovesInState),
         Err(_) => attempt(&normal, &dynamic, &Relations::default(), views, budget),
         outcome => outcome,
     }
@@ -333,6 +365,9 @@ impl Grounder<'_> {
             let args = self.database.terms.args(atom).to_vec();
             let relation = Relation { name: self.database.terms.name(atom), arity: args.len() as u32 };
             self.expand(relation, &args)?;
+        }
+        if self.ground.reads_moves() {
+            return Err(Failure::MovesInState);
         }
         self.ground.terms = self.database.terms;
         Ok(self.ground)

@@ -32,7 +32,7 @@ pub struct Reference {
     database: Database,
     roles: Vec<TermId>,
     role_names: Vec<String>,
-    /// The state that the database holds.
+    /// The state that the database holds, and no moves.
     loaded: Option<Box<[TermId]>>,
 }
 
@@ -92,6 +92,7 @@ impl Machine for Reference {
     }
 
     fn initial(&mut self) -> Result<Self::State, Exceeded> {
+        self.load(&[]);
         self.collect_state(INIT)
     }
 
@@ -109,7 +110,10 @@ impl Machine for Reference {
         self.load(state);
         let moves: Vec<_> = self.roles.iter().copied().zip(joint.iter().copied()).collect();
         self.database.set_moves(&moves);
-        self.collect_state(NEXT)
+        let next = self.collect_state(NEXT);
+        // Nothing that is asked of a state may meet the moves that were made in it.
+        self.database.set_moves(&[]);
+        next
     }
 
     fn is_terminal(&mut self, state: &Self::State) -> Result<bool, Exceeded> {

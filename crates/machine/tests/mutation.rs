@@ -35,6 +35,9 @@ fn engines_agree_on_what_was_found() {
         "(<= (goal r 100) (true (f ?x)) (not (distinct ?x ?y)))",
         "(<= (goal r 100) (not (not (true (f ?x)))) (not (not (true (g ?x)))))",
         "(<= (goal r 100) (not (or (not (true (f ?x))) (not (true (g ?x))))))",
+        "(<= terminal (does r go)) (legal r stay)",
+        "(<= (goal r 100) (does r stay)) (<= (legal r stay) (true (f a)))",
+        "(<= (legal r stay) (not (moved))) (<= (moved) (does r ?x))",
     ] {
         assert!(laws::game(&format!("{frame} {goals} (<= (goal r 0) (not (goal r 100)))"), &[0]), "{goals}");
     }

@@ -41,4 +41,4 @@ macro_rules! laws {
     };
 }
 
-laws! { check analyze features bench solve recognize }
+laws! { check analyze features bench solve recognize learn }

@@ -21,6 +21,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "bench FILE --seconds 0.3 --prepare TIME",
     "solve FILE --time TIME",
     "recognize FILE --store STORE --time TIME",
+    "learn FILE --store STORE --time TIME",
 ];
 
 /// How a command went.
