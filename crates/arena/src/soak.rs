@@ -150,6 +150,11 @@ impl Chaos {
     }
 }
 
+/// How the names of matches begin that are not a stranger's.
+const OURS: &str = "soak.";
+/// What a player's log says where it did not think for itself.
+const TROUBLES: [&str; 4] = ["can't follow", "(instead of", "not prepared", "(a legal move"];
+
 /// Plays the matches; `see` hears after each how many there were. The error says why it could not begin.
 pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Findings, String> {
     let begun = Instant::now();
@@ -161,8 +166,9 @@ pub fn soak(plan: &Plan, ours: Factory, see: &mut dyn FnMut(u32)) -> Result<Find
     let hear: Log = Arc::new(move |line: &str| {
         let mut heard = lock(&lines);
         heard.0 += 1;
-        if ["can't follow", "(instead of", "not prepared", "(a legal move"].iter().any(|trouble| line.contains(trouble))
-        {
+        // A stranger's rules may be too hard to follow.
+        let is_ours = line.starts_with(OURS);
+        if is_ours && TROUBLES.iter().any(|trouble| line.contains(trouble)) {
             heard.1.push(line.to_owned());
         }
     });
@@ -270,7 +276,7 @@ fn play_one(
     chaos: &Chaos,
     findings: &mut Findings,
 ) -> Result<(), String> {
-    let id = format!("soak.{number}");
+    let id = format!("{OURS}{number}");
     *lock(name) = id.clone();
     let alone = crate::judge::Judge::new(rules, None)?.roles().len() == 1;
     let (ours, theirs) = seats.split_at_mut(1);

@@ -1,5 +1,6 @@
 //! `senet contestant`: a match in a process of its own, on behalf of another command.
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -21,19 +22,20 @@ pub(crate) struct Contestant {
 
 pub(crate) fn run(arguments: Contestant) -> anyhow::Result<ExitCode> {
     let Contestant { manner, spin } = arguments;
+    #[expect(clippy::disallowed_methods, reason = "a program reads this, and JSON is escaped")]
+    let mut output = std::io::stdout();
     if spin {
         std::thread::spawn(|| {
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             std::process::exit(0);
         });
+        writeln!(output, "busy")?;
         loop {
             std::hint::spin_loop();
         }
     }
     // Who can't play is told so before anything else.
     manner.make(Arc::new(|_| {}), guard::stop())?;
-    #[expect(clippy::disallowed_methods, reason = "a program reads this, and JSON is escaped")]
-    let output = std::io::stdout();
     process::serve(
         move |report| {
             let told = report.clone();

@@ -1,6 +1,6 @@
 //! `senet soak`: many matches over HTTP, with faults.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,8 +139,14 @@ impl Busy {
         let program = std::env::current_exe().context("can't find the program itself")?;
         let mut busy = Busy(Vec::new());
         for _ in 0..n {
-            let spawned = Command::new(&program).args(["contestant", "--spin"]).stdin(Stdio::piped()).spawn();
-            busy.0.push(spawned.context("can't start a process")?);
+            let mut command = Command::new(&program);
+            command.args(["contestant", "--spin"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            busy.0.push(command.spawn().context("can't start a process")?);
+        }
+        // Whoever counts threads from now on finds all of theirs.
+        for child in &mut busy.0 {
+            let said = child.stdout.as_mut().context("it has an output")?.read_exact(&mut [0]);
+            said.context("a process that should work does not")?;
         }
         Ok(busy)
     }
