@@ -1,5 +1,7 @@
 //! Texts that are made to exhaust an analysis: it ends with an answer or a reason, soon after it is told to.
 
+mod texts;
+
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,13 +11,7 @@ use insight::analysis::{Analysis, Settings, analyze};
 use insight::canonical::{BUDGET, canonical, canonical_until};
 use insight::scramble::{RoleOrder, scramble};
 use rand::SeedableRng;
-
-/// A game for one role that is over after a step, with more rules.
-fn with(rules: &str) -> String {
-    let game = "(role robot) (init (step 0)) (<= (next (step 1)) (true (step 0))) (<= terminal (true (step 1)))
-        (<= (goal robot 100) (true (step 1))) (<= (goal robot 0) (true (step 0)))\n";
-    format!("{game}{rules}")
-}
+use texts::{arity, roles, switches, with};
 
 fn read(text: &str) -> Program {
     assert!(text.len() <= 4 << 20, "texts that are read have up to 4 MiB");
@@ -36,53 +32,6 @@ fn circle(n: usize) -> String {
         (<= (next (lit ?x)) (reached ?x))\n",
     );
     text
-}
-
-/// Many fluents that have nothing to do with each other, each with a move that turns it round.
-fn switches(n: usize) -> String {
-    let mut text = with("(legal robot wait)\n");
-    for number in 0..n {
-        writeln!(
-            text,
-            "(<= (legal robot flip{number}) (true (step 0)))
-            (<= (next on{number}) (does robot flip{number}))
-            (<= (next on{number}) (true on{number}) (not (does robot flip{number})))"
-        )
-        .expect("a string");
-    }
-    text
-}
-
-/// Many roles, each with some moves and results.
-fn roles(n: usize) -> String {
-    let mut text = String::from("(init (step 0)) (<= (next (step 1)) (true (step 0))) (<= terminal (true (step 1)))\n");
-    for number in 0..n {
-        writeln!(text, "(role r{number}) (init (held r{number} 0))").expect("a string");
-    }
-    text.push_str(
-        "(value 0) (value 1) (value 2) (value 3)
-        (<= (legal ?r (choose ?v)) (role ?r) (value ?v))
-        (<= (next (held ?r ?v)) (does ?r (choose ?v)))
-        (points 0 0) (points 1 30) (points 2 60) (points 3 100)
-        (<= (goal ?r ?p) (true (held ?r ?v)) (points ?v ?p))\n",
-    );
-    text
-}
-
-/// A fluent and a relation with very many arguments.
-fn arity(n: usize) -> String {
-    let list = |prefix: &str| (0..n).map(|at| format!(" {prefix}{at}")).collect::<String>();
-    format!(
-        "{}(init (wide{}))\n(<= (next (wide{})) (true (wide{})))\n(<= (legal robot (go{})) (true (wide{})))
-        (wide_fact{})\n",
-        with(""),
-        list("c"),
-        list("?x"),
-        list("?x"),
-        list("?x"),
-        list("?x"),
-        list("c")
-    )
 }
 
 /// A long chain of relations, each of which needs the next.
