@@ -81,13 +81,7 @@ fn harm(content: &mut Vec<u8>, random: &mut Pcg64Mcg) -> String {
 
 /// A memory with models, positions, features, courses, a contest and a ladder in it, and a file of recorded positions.
 fn furnished(name: &str) -> Memory {
-    let memory = Memory::new(name);
-    let from = Path::new("../arena/tests/stores/format-5");
-    std::fs::create_dir_all(memory.0.join("memory.db-files")).expect("made");
-    std::fs::copy(from.join("memory.db"), memory.0.join("memory.db")).expect("copied");
-    for entry in std::fs::read_dir(from.join("memory.db-files")).expect("there").flatten() {
-        std::fs::copy(entry.path(), memory.0.join("memory.db-files").join(entry.file_name())).expect("copied");
-    }
+    let memory = Memory::of_an_earlier_version(name);
     let record = memory.0.join("played");
     let record = record.to_str().expect("plain");
     memory.senet(&["learn", GAME, "--fresh", "--generations", "1", "--no-measure", "--record", record]);
@@ -222,14 +216,16 @@ fn kills_cost_nothing_but_seconds() {
     };
     let state = || (n_models(), contests(), n_lines(), n_generations());
     let mut random = Pcg64Mcg::seed_from_u64(seed());
-    let (mut n_killed, mut n_ended) = (0, 0);
-    let mut n_useful = [0; 3];
+    let (mut n_killed, mut n_ended, mut n_useful) = ([0; 3], [0; 3], [0; 3]);
     // Half of the times that are drawn are shorter than this; it is longer where nothing gets done.
     let mut usual = [1_000.0; 3];
     let mut before = state();
-    for number in 0..times("SENET_KILLS", 9) {
-        // Each run has more to do than it gets done; the seed changes now and then, so that beginnings are killed, too.
-        let (kind, seed) = (number % 3, (number / 60 + 100).to_string());
+    let kills = times("SENET_KILLS", 9);
+    for number in 0.. {
+        // Each run has more to do than it gets done. The seed changes now and then, so that beginnings are killed, too, and whenever a
+        // run has come to its end.
+        let kind = number % 3;
+        let seed = (100 + number / 60 + n_ended[kind]).to_string();
         let arguments: Vec<&str> = match kind {
             0 => vec!["learn", GAME, "--no-measure", "--generations", "100000", "--resume", "--seed", &seed],
             1 => {
@@ -242,11 +238,9 @@ fn kills_cost_nothing_but_seconds() {
             }
         };
         let time = Duration::from_millis(random.random_range(0.0..2.0 * usual[kind]) as u64);
-        if killed_after(memory.command(&arguments), time) {
-            n_killed += 1
-        } else {
-            n_ended += 1
-        }
+        let is_killed = killed_after(memory.command(&arguments), time);
+        n_killed[kind] += usize::from(is_killed);
+        n_ended[kind] += usize::from(!is_killed);
         let after = state();
         let case = format!("{number}: {arguments:?} after {time:?}: {before:?}, then {after:?}");
         assert!(after.0 >= before.0 && after.2 >= before.2 && after.3 >= before.3, "{case}");
@@ -256,13 +250,16 @@ fn kills_cost_nothing_but_seconds() {
         before = after;
         if (number + 1) % 100 == 0 {
             let (models, contests, lines, positions) = &before;
+            let matches: u64 = contests.values().sum();
             eprintln!(
-                "{} times: {n_killed} were killed, {n_ended} ended before, {n_useful:?} got something done; {models} models, \
-                 {} matches, {lines} lines, {positions} positions",
-                number + 1,
-                contests.values().sum::<u64>()
+                "{n_killed:?} were killed, {n_ended:?} ended before, {n_useful:?} got something done; \
+                 {models} models, {matches} matches, {lines} lines, {positions} positions"
             );
         }
+        if n_killed.iter().sum::<usize>() >= kills {
+            break;
+        }
+        assert!(number < 3 * kills + 20, "most runs end before they are killed: {n_killed:?}, {n_ended:?}");
     }
     let left = contents(&memory.0.join("memory.db-files")).into_keys();
     let n_unfinished = left.filter(|path| path.to_string_lossy().ends_with(".unfinished")).count();
@@ -273,5 +270,5 @@ fn kills_cost_nothing_but_seconds() {
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert!(told["model"].as_i64().is_some(), "{told}");
     memory.senet(&LADDER);
-    eprintln!("{n_killed} were killed, {n_ended} ended before");
+    eprintln!("of learn, tournament and ladder {n_killed:?} were killed, {n_ended:?} ended before");
 }

@@ -3,7 +3,7 @@
 
 mod memory;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,18 +15,6 @@ use memory::Memory;
 const GAME: &str = "../arena/tests/stores/tiny.kif";
 
 impl Memory {
-    /// A memory as the version before this one left it: two models, the second measured, two courses and a contest.
-    fn of_an_earlier_version(name: &str) -> Memory {
-        let memory = Memory::new(name);
-        let from = Path::new("../arena/tests/stores/format-5");
-        std::fs::create_dir_all(memory.0.join("memory.db-files")).expect("made");
-        std::fs::copy(from.join("memory.db"), memory.0.join("memory.db")).expect("copied");
-        for entry in std::fs::read_dir(from.join("memory.db-files")).expect("there").flatten() {
-            std::fs::copy(entry.path(), memory.0.join("memory.db-files").join(entry.file_name())).expect("copied");
-        }
-        memory
-    }
-
     /// The models, each with whether it plays.
     fn models(&self) -> Vec<(i64, bool)> {
         let models = self.senet(&["models", "--json"]);

@@ -24,6 +24,18 @@ impl Memory {
         Memory(folder)
     }
 
+    /// A memory as the version before this one left it: two models, the second measured, two courses and a contest.
+    pub(crate) fn of_an_earlier_version(name: &str) -> Memory {
+        let memory = Memory::new(name);
+        let from = Path::new("../arena/tests/stores/format-5");
+        std::fs::create_dir_all(memory.0.join("memory.db-files")).expect("made");
+        std::fs::copy(from.join("memory.db"), memory.0.join("memory.db")).expect("copied");
+        for entry in std::fs::read_dir(from.join("memory.db-files")).expect("there").flatten() {
+            std::fs::copy(entry.path(), memory.0.join("memory.db-files").join(entry.file_name())).expect("copied");
+        }
+        memory
+    }
+
     /// The program with this memory, reading nothing. `$SENET_PROGRAM` may name another version of it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
