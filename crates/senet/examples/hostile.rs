@@ -4,7 +4,8 @@
 //! cargo build --release && cargo run --release -p senet --example hostile -- target/release/senet
 //! ```
 //! After the program come, all optional: the time of a command in seconds, sizes of texts, and what the names of families or
-//! commands must contain. The exit status is 1 if the law was broken.
+//! commands must contain. It names the runs that broke the law, and those in which a stage did not listen and the process was ended,
+//! which is in time, but without a result. The exit status is 1 if the law was broken.
 
 #[path = "../tests/hostile/mod.rs"]
 mod hostile;
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     let sizes = arguments.next().unwrap_or_else(|| "10,100,1000,9000".to_owned());
     let sizes: Vec<usize> = sizes.split(',').filter_map(|size| size.parse().ok()).collect();
     let wanted = arguments.next().unwrap_or_default();
-    let (mut n, mut broken) = (0, 0);
+    let (mut n, mut answered, mut ended, mut broken) = (0, 0, 0, 0);
     for (name, make) in texts::FAMILIES {
         for &size in &sizes {
             let text = make(size, size as u64);
@@ -37,13 +38,21 @@ fn main() -> ExitCode {
                     Ok(outcome) => outcome.complaint(command, time),
                     Err(error) => Some(error.to_string()),
                 };
+                let run = format!("{name} {size} ({} bytes): {command}", text.len());
                 if let Some(complaint) = complaint {
                     broken += 1;
-                    println!("{name} {size} ({} bytes): {command}: {complaint}", text.len());
+                    println!("{run}: BROKEN: {complaint}");
+                } else if let Ok(outcome) = outcome {
+                    answered += usize::from(outcome.status.success());
+                    if outcome.was_ended() {
+                        ended += 1;
+                        println!("{run}: ended after {:.1} s", outcome.wall.as_secs_f64());
+                    }
                 }
             }
         }
     }
-    println!("{n} runs, {broken} broke the law");
+    let reasons = n - answered - ended - broken;
+    println!("{n} runs: {answered} answers, {reasons} reasons, {ended} ended from outside; {broken} broke the law");
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }

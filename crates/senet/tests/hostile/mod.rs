@@ -39,6 +39,12 @@ fn n_times(command: &str) -> u32 {
 }
 
 impl Outcome {
+    /// Whether a stage did not listen, so that the whole process was ended.
+    #[allow(dead_code, reason = "the brief test does not ask")]
+    pub(crate) fn was_ended(&self) -> bool {
+        ["did not end in its time", "of memory; --memory"].iter().any(|reason| self.errors.contains(reason))
+    }
+
     /// What is wrong with it.
     pub(crate) fn complaint(&self, command: &str, time: Duration) -> Option<String> {
         let most = time * n_times(command) + OVER;
