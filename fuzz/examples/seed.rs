@@ -1,5 +1,6 @@
 //! Writes the first inputs of every target: the games of the library, in both notations.
 
+#[allow(dead_code, reason = "only the kept bytes are written")]
 #[path = "../../crates/learn/tests/laws/mod.rs"]
 mod laws;
 
