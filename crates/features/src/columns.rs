@@ -30,6 +30,8 @@ pub const WORK: u64 = 20_000_000;
 const SMALL: usize = 2;
 /// The alternatives that the disjunctions of a formula may multiply out to.
 const MAX_BRANCHES: usize = 64;
+/// The size of a term that takes the place of a variable.
+const MAX_TERM: usize = 256;
 
 /// A list of tuples, and the parts of them that are asked for.
 type Listed = (Arc<Vec<Vec<Term>>>, Vec<Part>);
@@ -397,7 +399,8 @@ impl Columns {
                         steps.push(Step::Set { var, value });
                         bound.insert(var);
                     }
-                    None if listed.contains(&var) => return None,
+                    // Terms that are put into each other grow fast.
+                    None if listed.contains(&var) || term.size() > MAX_TERM => return None,
                     None => literals.iter_mut().for_each(|literal| *literal = substitute(literal, var, &term)),
                 }
                 continue;

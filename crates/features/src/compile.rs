@@ -68,9 +68,17 @@ pub fn compile(game: &Game, features: &[Feature], budget: &Budget) -> Result<Com
             }
         };
         left -= found.n_conditions.min(left);
-        for (row, wire) in found.bindings {
+        let weight = |row: &[TermId]| {
             let values: Vec<Term> = row.iter().map(|&value| term(&grounder.columns.terms, value)).collect();
-            let weight = feature.weight.of(&feature.list, &values);
+            feature.weight.of(&feature.list, &values)
+        };
+        let weights: Vec<i32> = found.bindings.iter().map(|(row, _)| weight(row)).collect();
+        // All of them may count at once, and so may those of one sign.
+        if weights.iter().map(|weight| i64::from(weight.abs_diff(0))).sum::<i64>() > i64::from(i32::MAX) {
+            left_out.push((index, "its value may be too large".to_owned()));
+            continue;
+        }
+        for ((row, wire), weight) in found.bindings.into_iter().zip(weights) {
             if weight != 0 && wire != Wire::FALSE {
                 sums[index].push((formulas.len() as u32, weight));
                 formulas.push(wire);

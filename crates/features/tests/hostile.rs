@@ -3,14 +3,19 @@
 #[path = "../../insight/tests/texts/mod.rs"]
 mod texts;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use features::compile::{Budget, compile};
 use features::construct::{self, construct};
+use features::evaluate::incremental::Values;
+use features::evaluate::{bulk, incremental};
+use features::feature;
 use features::game::Game;
 use features::positions::{self, collect};
 use gdl::Stop;
-use texts::{arity, roles, switches};
+use texts::{arity, roles, switches, with};
 
 /// Goes all the way to features.
 fn make(text: &str, stop: &Stop) -> Result<construct::FeatureSet, String> {
@@ -55,5 +60,35 @@ fn small_games_end_whenever_they_are_stopped() {
                 Err(reason) => assert!(reason.contains("stop"), "{name} after {questions} questions: {reason}"),
             }
         }
+    }
+}
+
+/// Features as text that would exhaust memory, or whose values are no numbers that can be told, are left out or refused.
+#[test]
+fn hostile_features_are_left_out() {
+    let text = with("(legal robot wait) (pair a b) (held 0)");
+    let game = Game::new(gdl::read("hostile", text.as_bytes()).program, 1).expect("it has a network");
+    let doubling: String = (1..200).map(|at| format!(" (equal ?{at} (pair ?{} ?{}))", at - 1, at - 1)).collect();
+    let alternatives = " (or (held 0) (held 0))".repeat(200);
+    let arguments = " 0".repeat(1_000);
+    for (text, is_left_out) in [
+        ("(sum (table (?0) (2147483647 (0) (1) (2))) (?0) (after ?0 ?1))", true),
+        ("(sum (table (?0) (-2147483648 (0) (1))) (?0) (true (step ?0)))", true),
+        ("(sum (table (?0) (2147483647 (0))) (?0) (true (step ?0)))", false),
+        (&format!("(count () (and (true (step ?0)){doubling} (held ?199)))"), true),
+        (&format!("(count () (and{alternatives}))"), true),
+        (&format!("(count () (held{arguments}))"), true),
+        (&format!("(count (?0) (member (?0{arguments}) (0{arguments})))"), true),
+        ("(count () (and))", false),
+        ("(count () (or))", false),
+        ("(count (?4294967295) (true (step ?4294967295)))", false),
+    ] {
+        let feature = feature::read(text, &game.program.symbols).expect(text);
+        let compiled = compile(&game, &[feature], &Budget::default()).expect(text);
+        assert_eq!(compiled.left_out.len(), usize::from(is_left_out), "{text}");
+        let mut values = Vec::new();
+        let start = machine::scalar::Compiled::new(compiled.views.network.clone()).initial().to_vec();
+        bulk::Bulk::new(Arc::new(bulk::Compiled::new(&compiled.sums))).values(&[&start], &mut values);
+        assert_eq!(Values::new(incremental::Compiled::new(&compiled.sums)).values(), values, "{text}");
     }
 }

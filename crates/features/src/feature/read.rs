@@ -13,6 +13,9 @@ use crate::formula::{Atom, ESCAPE, Formula, is_reserved};
 /// How deeply parentheses may nest.
 const MAX_DEPTH: usize = 256;
 
+/// A variable with this number or a greater one has a name like any other: values are kept in lists by number.
+const MAX_VARIABLES: u32 = 1 << 16;
+
 /// Reads a feature. Variables are numbers (`?0`), or any other names, which then get numbers that are free. Names are those
 /// that the rules use, as `symbols` shows them.
 ///
@@ -124,7 +127,7 @@ struct Reader<'a> {
 fn number(variable: &str) -> Option<u32> {
     let digits = variable.strip_prefix('?')?;
     let plain = digits == "0" || !digits.starts_with(['0', '+']);
-    digits.parse().ok().filter(|_| plain)
+    digits.parse().ok().filter(|&number| plain && number < MAX_VARIABLES)
 }
 
 impl<'a> Reader<'a> {
@@ -238,7 +241,7 @@ impl<'a> Reader<'a> {
 
     fn formula(&self, node: &Node<'a>) -> Read<Formula> {
         let (name, args) = match node {
-            Node::Word(..) => return Ok(Formula::Atom(Atom { name: self.name(node)?, args: Vec::new() })),
+            Node::Word(..) => return self.atom(node, Vec::new()),
             Node::List(at, parts) => match parts.split_first() {
                 Some((name @ Node::Word(_, word), args)) => ((name, word.to_lowercase()), args),
                 _ => return problem(*at, "expected a relation or a connective"),
@@ -258,23 +261,27 @@ impl<'a> Reader<'a> {
                 let rows = rows.iter().map(|row| self.row(row, tuple.len())).collect::<Read<Vec<_>>>()?;
                 Ok(Formula::Member(tuple, Arc::new(rows)))
             }
-            (ESCAPE, [name, args @ ..]) => Ok(Formula::Atom(Atom { name: self.name(name)?, args: terms(args)? })),
+            (ESCAPE, [name, args @ ..]) => self.atom(name, terms(args)?),
             (word, _) if is_reserved(word) || word == "not" || word == "distinct" => {
                 problem(node.at(), format!("`{word}` has the wrong number of arguments"))
             }
-            _ => {
-                let name = self.name(node_name)?;
-                let arity = match name {
-                    keyword::TRUE => Some(1),
-                    keyword::LEGAL | keyword::GOAL => Some(2),
-                    keyword::TERMINAL => Some(0),
-                    _ => None,
-                };
-                if arity.is_some_and(|arity| arity != args.len()) {
-                    return problem(node.at(), format!("`{word}` has the wrong number of arguments"));
-                }
-                Ok(Formula::Atom(Atom { name, args: terms(args)? }))
+            _ => self.atom(node_name, terms(args)?),
+        }
+    }
+
+    fn atom(&self, node: &Node<'a>, args: Vec<Term>) -> Read<Formula> {
+        let name = self.name(node)?;
+        let arity = match name {
+            keyword::TRUE => Some(1),
+            keyword::LEGAL | keyword::GOAL => Some(2),
+            keyword::TERMINAL => Some(0),
+            _ => None,
+        };
+        match (arity, node.word()) {
+            (Some(arity), Some(word)) if arity != args.len() => {
+                problem(node.at(), format!("`{word}` has the wrong number of arguments"))
             }
+            _ => Ok(Formula::Atom(Atom { name, args })),
         }
     }
 

@@ -107,6 +107,15 @@ fn variables_may_have_names() {
     assert!(named.is_ok());
 }
 
+/// Values are kept in lists by the number of their variable, so no number is very large.
+#[test]
+fn large_numbers_of_variables_are_names() {
+    let symbols = symbols();
+    let large = read("(count (?4294967295) (cell ?4294967295 ?1))", &symbols);
+    assert_eq!(large, read("(count (?0) (cell ?0 ?1))", &symbols));
+    assert!(large.is_ok());
+}
+
 #[test]
 fn problems_have_a_place() {
     let check = |text: &str, expected: &str| {
@@ -120,6 +129,8 @@ fn problems_have_a_place() {
     check("(count (?0 ?0) (cell ?0))", "line 1, column 12: this variable is counted already");
     check("(sum (place ?1 (x)) (?0) (cell ?0 ?1))", "line 1, column 6: a variable of the weight is not counted");
     check("(sum (table (?0) (1 (x)) (2 (x))) (?0) (cell ?0))", "line 1, column 29: this tuple has a number already");
-    check("(count () (true x 1))", "line 1, column 11: `true` has the wrong number of arguments");
+    check("(count () (true x 1))", "line 1, column 12: `true` has the wrong number of arguments");
+    check("(count () true)", "line 1, column 11: `true` has the wrong number of arguments");
+    check("(count () (holds true))", "line 1, column 18: `true` has the wrong number of arguments");
     check("(count () (cell x)) x", "line 1, column 21: the feature has ended before this");
 }
