@@ -224,7 +224,7 @@ impl Course {
         tell(&self.model, &played);
         let (n_new, n_ended, n_judged) = (played.rows.sets.len(), played.n_ended, played.n_judged);
         let losses = self.learn(&played.rows, &played.targets, seed);
-        let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
+        let n_matches = self.history.last().map_or(0, |last| last.n_matches).saturating_add(n_ended);
         let strength = if generation.is_multiple_of(STRENGTH_EVERY) && self.model.sight.game.universe.roles.len() > 1 {
             // In other matches than those that were just learned from.
             let play = self_play::Settings { seed: !play.seed, matches: STRENGTH_MATCHES, ..play };
@@ -282,7 +282,7 @@ impl Course {
             let rows = self.model.sight.rows(examples.views());
             let losses = self.learn(&rows, &examples.targets, seed);
             let n_ended = examples.matches.iter().collect::<BTreeSet<_>>().len() as u32;
-            let n_matches = self.history.last().map_or(0, |last| last.n_matches) + n_ended;
+            let n_matches = self.history.last().map_or(0, |last| last.n_matches).saturating_add(n_ended);
             let n_new = examples.len();
             self.history.push(Generation { n_matches, n_ended, n_new, n_judged: 0, losses, strength: None });
         }
@@ -330,7 +330,8 @@ impl Course {
     /// Goes on where a course was left.
     pub fn resume(game: Arc<Game>, kept: Checkpoint, settings: Settings) -> Result<Course, CourseError> {
         let model = kept.model.load(game.clone())?;
-        if kept.history.is_empty() || !kept.stream.fits(&model) {
+        let is_finite = kept.first.weights.iter().all(Weights::are_finite);
+        if kept.history.is_empty() || !kept.stream.fits(&model) || !is_finite {
             return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
         let fits = Model::fitting(model.sight.clone(), kept.first.weights, model.sum);
@@ -513,8 +514,18 @@ impl Stored {
         }
         let network = &game.circuit.network;
         let is_move = |&chosen: &u32| (chosen as usize) < network.moves.len();
-        if !self.stages.fits(network.fluents.len()) || !self.line.iter().all(is_move) {
-            return Err(kept("it is damaged: it has fluents or moves that the game has not".to_owned()));
+        let is_number = |number: &Number| (number.role() as usize) < network.roles.len();
+        let is_known = self.stages.fits(network.fluents.len(), network.roles.len())
+            && self.line.iter().all(is_move)
+            && self.ways.iter().all(is_number);
+        if !is_known {
+            return Err(kept("it is damaged: it has fluents, moves or roles that the game has not".to_owned()));
+        }
+        // Tables take memory for each pair of numbers, and for each slot.
+        let is_moderate = self.ways.is_sorted_by(|one, other| one < other)
+            && self.patterns.as_ref().is_none_or(PatternSettings::is_moderate);
+        if !is_moderate || !self.weights.iter().all(Weights::are_finite) {
+            return Err(kept("it is damaged: its tables or weights are out of their range".to_owned()));
         }
         let symbols = game.program.symbols.unspelled();
         let read = |text: &String| feature::read(text, &symbols);

@@ -23,6 +23,14 @@ pub struct Weights {
     pub slots: Vec<Vec<f32>>,
 }
 
+impl Weights {
+    /// Whether all of them are numbers to add up.
+    pub(crate) fn are_finite(&self) -> bool {
+        let sets = self.features.iter().chain(&self.slots);
+        sets.chain([&self.bias]).flatten().all(|weight| weight.is_finite())
+    }
+}
+
 /// How what is expected of a role follows from the others' expectations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Sum {
@@ -58,7 +66,11 @@ impl Model {
     /// Prepares weights that come from elsewhere, if they fit the sight.
     pub fn fitting(sight: Arc<Sight>, weights: Vec<Weights>, sum: Sum) -> Result<Model, String> {
         let n_slots = sight.n_slots();
-        let n_roles = if sum == Sum::Shared { 1 } else { sight.game.universe.roles.len() };
+        let n_roles = match (sum, sight.game.universe.roles.len()) {
+            (Sum::Shared, 2) => 1,
+            (Sum::Shared, _) => return Err("only two roles share points".to_owned()),
+            (Sum::Free, n_roles) => n_roles,
+        };
         let n_sets = sight.stages.n_sets();
         let fits = |weights: &Weights| {
             [weights.bias.len(), weights.features.len(), weights.slots.len()] == [n_sets; 3]

@@ -240,10 +240,13 @@ impl<R: Read> Records<R> {
         record.step = u32::try_from(i64::from(record.step).checked_add(unzigzag(bytes.number()?))?).ok()?;
         if flags & MOVER != 0 {
             record.mover = bytes.byte()?.checked_sub(1);
+            if record.mover.is_some_and(|role| usize::from(role) >= self.kind.n_roles) {
+                return None;
+            }
         }
         if flags & TARGETS != 0 {
             for target in &mut record.targets {
-                let number = bytes.number()?;
+                let number = bytes.number().filter(|&number| number <= 1 + SCALE as u64)?;
                 *target = number.checked_sub(1).map(|number| number as f32 / SCALE);
             }
         }
@@ -464,6 +467,20 @@ mod tests {
         assert!(matches!(read[..], [Err(RecordError::Damaged)]));
         bytes[8] = 9;
         assert!(matches!(Records::new(&bytes[..]), Err(RecordError::Version(9))));
+    }
+
+    /// Also where the hash fits: a role that is not there, and more than all there is to expect.
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        let kind = Kind { fingerprint: 7, n_words: 1, n_roles: 2 };
+        for block in [&[MOVER, 0, 0, 3, 0][..], &[TARGETS, 0, 0, 0, 0xff, 0xff, 3, 0]] {
+            let mut bytes = written(kind, &[], 1);
+            bytes.extend((block.len() as u32).to_le_bytes());
+            bytes.extend(hash(block).to_le_bytes());
+            bytes.extend(block);
+            let read: Vec<_> = Records::new(&bytes[..]).expect("a header").collect();
+            assert!(matches!(read[..], [Err(RecordError::Damaged)]), "{read:?}");
+        }
     }
 
     /// Positions of a match differ in a few fluents, and take a few bytes each.

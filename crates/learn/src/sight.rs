@@ -120,6 +120,13 @@ impl Default for PatternSettings {
     }
 }
 
+impl PatternSettings {
+    /// Whether what is proposed by them takes no more memory than patterns are worth.
+    pub(crate) fn is_moderate(&self) -> bool {
+        self.slots <= shapes::Settings::default().slots && self.instances.max(self.tied) <= 1 << 16
+    }
+}
+
 impl Sight {
     /// Prepares features, patterns if they are wanted, and stages, which are given for the game's own states.
     pub fn new(

@@ -92,15 +92,16 @@ impl Stages {
         role * self.n_stages() + stage
     }
 
-    /// Whether it is about states of so many fluents.
-    pub fn fits(&self, n_fluents: usize) -> bool {
+    /// Whether it is about states of so many fluents, and about so many roles.
+    pub fn fits(&self, n_fluents: usize, n_roles: usize) -> bool {
         let is_one = |&fluent: &u32| (fluent as usize) < n_fluents;
         let is_key = match &self.key {
             Key::Constant => true,
             Key::Count(mask) => mask.len() == n_fluents.div_ceil(64),
             Key::Place(fluents) => fluents.iter().all(is_one),
         };
-        is_key && self.control.iter().all(|(fluent, _)| is_one(fluent))
+        let is_control = self.control.is_empty() || self.control.len() == n_roles;
+        is_key && is_control && self.control.iter().all(|(fluent, _)| is_one(fluent)) && self.cuts.is_sorted()
     }
 
     /// The same for states that have their fluents at other places.

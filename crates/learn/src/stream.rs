@@ -113,7 +113,7 @@ impl Stream {
         Stream { roles: model.weights.iter().map(role).collect(), scales }
     }
 
-    /// Whether it has as many weights as a model.
+    /// Whether it has as many weights as a model, and all are numbers to add up.
     pub fn fits(&self, model: &Model) -> bool {
         let n_stages = model.sight.stages.n_stages();
         let n_weights = |own: &Weights| {
@@ -123,8 +123,10 @@ impl Stream {
         let fits = |(role, own): (&Role, &Weights)| {
             (role.n_sets, role.n_stages) == (own.bias.len(), n_stages)
                 && [role.weights.len(), role.net.len(), role.size.len()] == [n_weights(own); 3]
+                && [&role.weights, &role.net, &role.size].into_iter().flatten().all(|number| number.is_finite())
         };
-        self.scales.len() == model.sight.features.len()
+        self.scales.iter().all(|scale| scale.is_finite() && *scale >= 1.0)
+            && self.scales.len() == model.sight.features.len()
             && self.roles.len() == model.weights.len()
             && self.roles.iter().zip(&model.weights).all(fits)
     }

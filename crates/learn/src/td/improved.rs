@@ -233,7 +233,8 @@ impl Training {
         generation.losses.iter_mut().for_each(|loss| *loss /= n_new);
         let n_ended = f64::from(generation.n_ended.max(1));
         generation.results.iter_mut().for_each(|result| *result /= n_ended);
-        generation.n_matches = self.history.last().map_or(0, |last| last.n_matches) + generation.n_ended;
+        let n_before = self.history.last().map_or(0, |last| last.n_matches);
+        generation.n_matches = n_before.saturating_add(generation.n_ended);
         let n_roles = generation.results.len();
         if number.is_multiple_of(u64::from(STRENGTH_EVERY)) && n_roles > 1 {
             let play = self_play::Settings {
@@ -255,9 +256,9 @@ impl Training {
     fn batch(&mut self, end: u32, generation: &mut Generation) {
         let Training { settings, state, .. } = self;
         let State { model, pool, squares, largest, n_played } = state;
-        let numbers = *n_played..end.min(*n_played + settings.batch.max(1));
+        let numbers = *n_played..end.min(n_played.saturating_add(settings.batch.max(1)));
         let mut records = play_batch(model, pool, settings, numbers.clone());
-        if numbers.start + settings.generation.max(1) == end && !model.line.is_empty() {
+        if numbers.start.saturating_add(settings.generation.max(1)) == end && !model.line.is_empty() {
             records[0] = follow(model);
         }
         let mut weights = model.weights.clone();
@@ -330,6 +331,8 @@ impl Training {
         let sound = !kept.history.is_empty()
             && !kept.pool.is_empty()
             && kept.largest.len() == model.sight.features.len()
+            && kept.largest.iter().all(|largest| largest.is_finite() && *largest >= 1.0)
+            && kept.pool.iter().chain([&kept.first, &kept.squares]).flatten().all(Weights::are_finite)
             && again(kept.squares.clone()).is_ok();
         if !sound {
             return Err(CourseError::Kept("its weights are damaged".to_owned()));

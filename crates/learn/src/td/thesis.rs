@@ -348,7 +348,8 @@ impl Training {
         let n_features = sight.features.len();
         let fits = kept.maxima.len() == n_features
             && kept.weights.len() == sight.game.universe.roles.len()
-            && kept.weights.iter().all(|weights| weights.len() == n_features);
+            && kept.weights.iter().all(|weights| weights.len() == n_features)
+            && kept.weights.iter().flatten().all(|weight| weight.is_finite());
         if !fits {
             return Err(CourseError::Kept("its weights are damaged".to_owned()));
         }
