@@ -32,6 +32,7 @@ pub mod sample;
 pub mod scramble;
 pub mod similar;
 mod skeleton;
+mod solver;
 mod sorts;
 pub mod structure;
 pub mod symmetry;

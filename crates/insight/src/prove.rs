@@ -15,6 +15,7 @@ use gdl::Stop;
 use machine::network::{Gate, Wire};
 use rustc_hash::FxHashMap;
 
+use crate::solver;
 use crate::universe::Circuit;
 
 /// How much is tried.
@@ -60,18 +61,27 @@ const DECISIONS: u64 = 5_000;
 const PROPAGATIONS: u64 = 1_500_000;
 /// Literals of the clauses that it may learn for one question: long clauses slow down all that follows.
 const LEARNED: u64 = 100_000;
+/// ... and as many times that, where it learns one after another without a decision, end it for good.
+const FAR_TOO_MANY: u64 = 10;
 
 /// What is left for a question.
 struct Meter {
     decisions_left: Cell<u64>,
     learned_left: Cell<u64>,
+    /// Literals learned beyond that.
+    learned_more: u64,
     stop: Stop,
 }
 
 impl Callbacks for Meter {
     fn on_new_clause(&mut self, clause: &[Lit], kind: clause::Kind) {
         if matches!(kind, clause::Kind::Learnt) {
-            self.learned_left.set(self.learned_left.get().saturating_sub(clause.len() as u64));
+            let (left, len) = (self.learned_left.get(), clause.len() as u64);
+            self.learned_left.set(left.saturating_sub(len));
+            self.learned_more += len.saturating_sub(left);
+            if self.learned_more > FAR_TOO_MANY * LEARNED || self.stop.is_raised() {
+                solver::end();
+            }
         }
     }
 
@@ -92,6 +102,8 @@ pub struct Prover<'a> {
     truth: Lit,
     propagations: u64,
     literals_left: u64,
+    /// Whether the solver was ended, and is not to be touched.
+    ended: bool,
     stop: Stop,
     /// What may be assumed of the current state.
     known: Lit,
@@ -122,7 +134,12 @@ impl<'a> Prover<'a> {
         if edges > budget.edges {
             return Err(TooLarge { edges, limit: budget.edges });
         }
-        let meter = Meter { decisions_left: Cell::new(0), learned_left: Cell::new(0), stop: budget.stop.clone() };
+        let meter = Meter {
+            decisions_left: Cell::new(0),
+            learned_left: Cell::new(0),
+            learned_more: 0,
+            stop: budget.stop.clone(),
+        };
         let mut solver = Solver::new(SolverOpts::default(), meter);
         let truth = Lit::new(solver.new_var_default(), true);
         solver.add_clause_reuse(&mut vec![truth]);
@@ -138,6 +155,7 @@ impl<'a> Prover<'a> {
             truth,
             propagations: budget.propagations,
             literals_left: budget.literals,
+            ended: false,
             stop: budget.stop.clone(),
             known: truth,
             playing,
@@ -278,15 +296,19 @@ impl<'a> Prover<'a> {
         }
         let before = self.solver.num_propagations();
         self.solver.cb_mut().learned_left.set(LEARNED);
+        self.solver.cb_mut().learned_more = 0;
         for _ in 0..1 + DECISIONS / slice {
             let spent = self.solver.num_propagations();
             if spent > self.propagations || spent - before > PROPAGATIONS || self.solver.cb().learned_left.get() == 0 {
                 break;
             }
             self.solver.cb_mut().decisions_left.set(slice);
-            let answer = self.solver.solve_limited(assumptions);
-            if answer != lbool::UNDEF {
-                return answer;
+            let answer = solver::solve(&mut self.solver, assumptions);
+            self.ended = answer.is_none();
+            match answer {
+                Some(answer) if answer == lbool::UNDEF => {}
+                Some(answer) => return answer,
+                None => break,
             }
         }
         lbool::UNDEF
@@ -301,15 +323,28 @@ impl<'a> Prover<'a> {
 
     /// A new literal. One that follows from others need not be decided.
     fn free(&mut self, decide: bool) -> Lit {
+        if self.ended {
+            return self.truth;
+        }
         Lit::new(self.solver.new_var(lbool::FALSE, decide), true)
     }
 
     /// Whether nothing more is tried.
     pub fn is_over(&self) -> bool {
-        self.literals_left == 0 || self.stop.is_raised()
+        self.literals_left == 0 || self.ended || self.stop.is_raised()
     }
 
     fn clause(&mut self, literals: &[Lit]) {
+        /// The solver looks at all literals of a clause whenever it looks for another that may hold: a long one would cost the square
+        /// of its length, and nothing could stop it in between.
+        const LONG: usize = 1000;
+        if self.ended {
+            return;
+        }
+        if literals.len() > LONG {
+            let parts: Vec<Lit> = literals.chunks(LONG - 1).map(|part| self.any_of(&[], part)).collect();
+            return self.clause(&parts);
+        }
         self.literals_left = self.literals_left.saturating_sub(literals.len() as u64);
         self.solver.add_clause_reuse(&mut literals.to_vec());
     }

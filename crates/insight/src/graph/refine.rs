@@ -8,6 +8,9 @@ use gdl::Stop;
 
 use super::Graph;
 
+/// How many nodes are looked at before the stop is asked again.
+const ASK_AFTER: usize = 1 << 14;
+
 /// The nodes in groups that look alike.
 pub(super) struct Partition {
     /// The nodes, cell after cell.
@@ -131,14 +134,17 @@ impl Partition {
         waiting.iter().for_each(|&cell| self.is_waiting[cell as usize] = true);
         let mut waiting = VecDeque::from(waiting);
         let (mut touched, mut cells) = (Vec::new(), Vec::new());
-        let mut n_steps = 0u32;
+        let mut work = ASK_AFTER;
         while let Some(splitter) = waiting.pop_front() {
-            n_steps += 1;
-            if n_steps.is_multiple_of(256) && stop.is_raised() {
-                return;
+            if work >= ASK_AFTER {
+                work = 0;
+                if stop.is_raised() {
+                    return;
+                }
             }
             self.is_waiting[splitter as usize] = false;
             let members = self.elements[splitter as usize..][..self.len[splitter as usize] as usize].to_vec();
+            work += 1 + members.len();
             for direction in [0, 1] {
                 // Step 1. Count the edges from the splitter (or to it) at each node.
                 for &member in &members {
@@ -152,6 +158,7 @@ impl Partition {
                 }
                 cells.sort_unstable();
                 cells.dedup();
+                work += touched.len();
                 // Step 2. Sort the touched nodes to the ends of their cells, by count.
                 touched.sort_unstable_by_key(|&node| (self.cell[node as usize], self.count[node as usize]));
                 let mut rest = &touched[..];

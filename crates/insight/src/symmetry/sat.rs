@@ -6,6 +6,7 @@ use machine::network::Wire;
 use rustc_hash::FxHashMap;
 
 use super::logic::Logic;
+use crate::solver;
 
 /// An answer about some pairs of wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ impl Callbacks for Patience {
     fn on_new_clause(&mut self, _: &[Lit], kind: ClauseKind) {
         if let ClauseKind::Learnt = kind {
             self.left = self.left.saturating_sub(self.n_gates);
+            if self.stop() {
+                solver::end();
+            }
         }
     }
 
@@ -109,7 +113,8 @@ impl<'a> Clauses<'a> {
             let (here, there) = (self.literal(here, 0), self.literal(there, 1));
             self.solver.cb_mut().n_gates = (self.literals[0].len() + self.literals[1].len()) as u64;
             for assumptions in [[here, !there], [!here, there]] {
-                let differs = self.solver.solve_limited(&assumptions);
+                // It is not asked again where that is not known.
+                let differs = solver::solve(&mut self.solver, &assumptions).unwrap_or(lbool::UNDEF);
                 if differs == lbool::TRUE && !self.is_loose {
                     return Answer::Different;
                 } else if differs != lbool::FALSE {
