@@ -32,9 +32,12 @@ impl Relaxed {
     pub(super) fn new(network: &Network, best: i64, lasting: &[u64]) -> Option<Relaxed> {
         /// Inputs of all gates. Beyond, a state would take longer to measure than many others to look at.
         const MAX_EDGES: usize = 40_000;
+        /// Pairs of a fluent and a move: each is looked at.
+        const MAX_PAIRS: usize = 20_000_000;
         let goals: Vec<Wire> =
             network.goals.iter().filter(|goal| goal.0 == 0 && goal.1 == best).map(|goal| goal.2).collect();
-        if goals.is_empty() || network.n_edges() > MAX_EDGES {
+        let pairs = network.fluents.len().saturating_mul(network.moves.len());
+        if goals.is_empty() || network.n_edges() > MAX_EDGES || pairs > MAX_PAIRS {
             return None;
         }
         let n_words = network.fluents.len().div_ceil(64);

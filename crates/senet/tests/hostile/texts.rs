@@ -17,6 +17,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     ("arity", arity),
     ("toggles", toggles),
     ("moves", moves),
+    ("moves once", moves_once),
     ("cycle", cycle),
     ("closure", closure),
     ("shift register", shift_register),
@@ -104,6 +105,13 @@ fn moves(n: usize, _: u64) -> String {
     game(&format!(
         "{cells} (d 0) (d 1) (d 2) (<= (legal r (m ?x ?y)) (cell ?x) (d ?y)) (<= (next (f ?x)) (does r (m ?x ?y))) (<= (legal r (back ?x)) (true (f ?x)))"
     ))
+}
+
+fn moves_once(n: usize, _: u64) -> String {
+    let things = repeat(n, |i| format!("(thing t{i})"));
+    format!(
+        "(role r) {things} (init (step 0)) (after 0 1) (after 1 2) (<= (next (step ?y)) (true (step ?x)) (after ?x ?y)) (<= terminal (true (step 2))) (<= (legal r (take ?x)) (true (step 0)) (thing ?x)) (<= (next (taken ?x)) (does r (take ?x))) (<= (goal r 100) (true (taken t0))) (<= (goal r 0) (not (true (taken t0))))"
+    )
 }
 
 fn cycle(n: usize, _: u64) -> String {
