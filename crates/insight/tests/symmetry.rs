@@ -362,3 +362,16 @@ fn profile(game: &Game) -> (Option<u128>, Option<u128>, Vec<Vec<usize>>, usize) 
     let orbits = [group.fluent_orbits(), group.move_orbits(), group.role_orbits()].map(sizes).into();
     (group.order(), group.order_fixing_initial(), orbits, game.symmetries.unproved.len())
 }
+
+/// Terms of one name may have different numbers of arguments, which then are no images of each other.
+#[test]
+fn a_name_may_have_any_number_of_arguments() {
+    let notes = "(<= (next (note ?x ?y ?x)) (does xplayer (mark ?x ?y)))
+        (<= (next (note ?x ?y)) (does oplayer (mark ?x ?y))) (<= (next (note ?x)) (does ?r (mark ?x ?y)))
+        (<= (legal xplayer rest) (true (note ?x ?y ?z))) (<= (legal oplayer rest) (true (note ?x ?y)))
+        (<= (legal ?r sleep) (role ?r) (true (note ?x)))";
+    let (game, grids) = with_boards(&format!("{}\n{notes}", rules("tic-tac-toe")));
+    assert_eq!(grids.len(), 1);
+    // The roles may change places. Only rows are noted alone, so the board may be turned round but not on its side.
+    assert_eq!(group(&game).order(), Some(2 * 4));
+}

@@ -261,7 +261,7 @@ impl Grid {
         // Step 2. For each family of other terms, what the map may do to it.
         let moves = ground.moves.iter().map(|&(role, term)| (Some(role), term));
         let terms: Vec<(Option<u32>, TermId)> = ground.fluents.iter().map(|&term| (None, term)).chain(moves).collect();
-        let mut families: FxHashMap<(Option<u32>, Vec<SymbolId>), Vec<u32>> = FxHashMap::default();
+        let mut families: FxHashMap<(Option<u32>, Shape), Vec<u32>> = FxHashMap::default();
         for (point, &(role, term)) in terms.iter().enumerate().filter(|(point, _)| !own[*point]) {
             families.entry((role, shape(&ground.terms, term))).or_default().push(point as u32);
         }
@@ -368,16 +368,17 @@ pub(super) fn leaves(terms: &Terms, term: TermId) -> Vec<TermId> {
     leaves
 }
 
-/// The functions of a term, from left to right; constants are left out.
-pub(super) fn shape(terms: &Terms, term: TermId) -> Vec<SymbolId> {
-    let mut shape = vec![terms.name(term)];
+/// A term without its constants: from left to right, each function with its number of arguments, and nothing for a constant.
+type Shape = Vec<Option<(SymbolId, usize)>>;
+
+pub(super) fn shape(terms: &Terms, term: TermId) -> Shape {
+    let function = |term: TermId| Some((terms.name(term), terms.args(term).len()));
+    let mut shape = vec![function(term)];
     let mut stack: Vec<TermId> = terms.args(term).iter().rev().copied().collect();
     while let Some(term) = stack.pop() {
         let args = terms.args(term);
-        if !args.is_empty() {
-            shape.push(terms.name(term));
-            stack.extend(args.iter().rev());
-        }
+        shape.push(function(term).filter(|_| !args.is_empty()));
+        stack.extend(args.iter().rev());
     }
     shape
 }
