@@ -9,6 +9,7 @@
 //! | 4, 4 | words of a state, roles |
 //! | 8 | fingerprint of the game ([`features::positions::fingerprint`]) |
 //! | … | blocks: 4 bytes length, 8 bytes hash, records |
+//! | 12 | at the end, a block without records; version 1 has none |
 //!
 //! A record tells what differs from the one before it in its block, and the first from one of zeros: one byte of flags (1: the role
 //! to move follows, 2: what is expected follows, 4: the state stands there as it is), v match (zigzag of the difference), v step
@@ -22,7 +23,9 @@ const MAGIC: &[u8; 8] = b"SENETREC";
 const HEADER: usize = 28;
 const BLOCK_HEADER: usize = 12;
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// The last version that did not mark the end, so that a file cut off behind a block looked whole.
+const WITHOUT_END: u32 = 1;
 /// A block is written when it has so many bytes.
 const BLOCK: usize = 1 << 15;
 /// No block is longer, and no state has more words.
@@ -155,19 +158,26 @@ impl<W: Write> Recorder<W> {
     /// Writes what was added, so that a cut after this does it no harm.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         if !self.block.is_empty() {
-            self.to.write_all(&(self.block.len() as u32).to_le_bytes())?;
-            self.to.write_all(&hash(&self.block).to_le_bytes())?;
-            self.to.write_all(&self.block)?;
-            self.block.clear();
-            self.last = nothing(self.kind);
+            self.write_block()?;
         }
         Ok(self.to.flush()?)
     }
 
-    /// Writes the rest, and gives back what was written to.
+    /// Writes the rest and the end, and gives back what was written to.
     pub fn finish(mut self) -> Result<W, RecordError> {
         self.flush()?;
+        self.write_block()?;
+        self.to.flush()?;
         Ok(self.to)
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
+        self.to.write_all(&(self.block.len() as u32).to_le_bytes())?;
+        self.to.write_all(&hash(&self.block).to_le_bytes())?;
+        self.to.write_all(&self.block)?;
+        self.block.clear();
+        self.last = nothing(self.kind);
+        Ok(())
     }
 }
 
@@ -180,6 +190,8 @@ pub struct Records<R> {
     block: Vec<u8>,
     at: usize,
     is_over: bool,
+    /// Whether an end is marked.
+    has_end: bool,
     /// Whether the end was cut off.
     pub is_torn: bool,
 }
@@ -192,8 +204,9 @@ impl<R: Read> Records<R> {
             return Err(RecordError::NotRecords);
         }
         let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four bytes"));
-        if number(8) != VERSION {
-            return Err(RecordError::Version(number(8)));
+        let version = number(8);
+        if !(WITHOUT_END..=VERSION).contains(&version) {
+            return Err(RecordError::Version(version));
         }
         let kind = Kind {
             n_words: number(12) as usize,
@@ -203,19 +216,23 @@ impl<R: Read> Records<R> {
         if kind.n_words > MAX_WORDS || kind.n_roles > MAX_ROLES {
             return Err(RecordError::Damaged);
         }
-        Ok(Records { from, kind, last: nothing(kind), block: Vec::new(), at: 0, is_over: false, is_torn: false })
+        let (last, has_end) = (nothing(kind), version > WITHOUT_END);
+        Ok(Records { from, kind, last, block: Vec::new(), at: 0, is_over: false, has_end, is_torn: false })
     }
 
     /// Reads the next block; whether there is one.
     fn next_block(&mut self) -> Result<bool, RecordError> {
         let mut header = [0; BLOCK_HEADER];
         let n = fill_some(&mut self.from, &mut header)?;
-        self.is_torn = 0 < n && n < BLOCK_HEADER;
         if n < BLOCK_HEADER {
+            self.is_torn = n > 0 || self.has_end;
             return Ok(false);
         }
         let length = u32::from_le_bytes(header[..4].try_into().expect("four bytes")) as usize;
         let expected = u64::from_le_bytes(header[4..].try_into().expect("eight bytes"));
+        if length == 0 && self.has_end && expected == hash(&[]) && fill_some(&mut self.from, &mut [0])? == 0 {
+            return Ok(false);
+        }
         if length == 0 || length > MAX_BLOCK {
             return Err(RecordError::Damaged);
         }
@@ -435,9 +452,15 @@ mod tests {
             prop_assert_eq!(&read[..], &records[..read.len()]);
             let whole = (0..=records.len()).rev()
                 .filter(|n| n % every == 0 || *n == records.len())
-                .find(|&n| written(kind, &records[..n], every).len() <= cut);
+                .find(|&n| written(kind, &records[..n], every).len() - BLOCK_HEADER <= cut);
             prop_assert_eq!(Some(read.len()), whole);
-            prop_assert_eq!(reader.is_torn, written(kind, &read, every).len() < cut);
+            prop_assert_eq!(reader.is_torn, cut < bytes.len());
+            // An earlier version can't tell that.
+            let mut earlier = bytes[..cut].to_vec();
+            earlier[8] = 1;
+            let end = bytes.len() - BLOCK_HEADER;
+            let read = Records::new(&earlier[..cut.min(end)]).expect("a header").collect::<Result<Vec<_>, _>>();
+            prop_assert_eq!(Some(read.expect("a cut is no error").len()), whole);
         }
 
         #[test]

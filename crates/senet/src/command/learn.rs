@@ -520,6 +520,9 @@ pub(super) fn learn(pupil: &mut Pupil, plan: &Plan, start: Instant, bar: &Bar) -
     if !is_same {
         keep(&mut pupil.memory, key, &course, seconds(), origin.as_ref())?;
     }
+    if let Some(recording) = pupil.recording.take() {
+        recording.recorder.finish().context("what was played can't be recorded")?;
+    }
     let search = Search::fitting(&course.model().sight)[0];
     Ok(Learned {
         seconds: seconds(),
