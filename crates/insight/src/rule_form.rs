@@ -102,7 +102,10 @@ fn draw(rule: &Shape, colors: &[u64], name: &impl Fn(u32) -> u32) -> Graph {
 
 #[cfg(test)]
 mod tests {
+    use gdl::program::RuleId;
+
     use super::*;
+    use crate::skeleton::{Name, Skeleton};
 
     /// A rule about edges between variables.
     fn edges(pairs: &[(u32, u32)]) -> Shape {
@@ -122,5 +125,20 @@ mod tests {
         assert_eq!(crate::skeleton::rule_color(&six, &[3, 4]), crate::skeleton::rule_color(&two, &[3, 4]));
         assert_eq!(form(&six), form(&again));
         assert_ne!(form(&six), form(&two));
+    }
+
+    /// Two rules that differ are no repeat of each other, though their colors are the same.
+    #[test]
+    fn only_repeats_are_removed() {
+        let mut skeleton = Skeleton::default();
+        skeleton.names = vec![Name::Class(0), Name::Class(1)];
+        skeleton.rules = vec![
+            edges(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]),
+            edges(&[(3, 1), (0, 4), (1, 5), (5, 0), (2, 3), (4, 2)]),
+            edges(&[(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]),
+        ];
+        skeleton.origins = (0..3).map(RuleId).collect();
+        skeleton.remove_repeats();
+        assert_eq!(skeleton.origins, [RuleId(0), RuleId(2)]);
     }
 }

@@ -142,3 +142,23 @@ fn sketches_lead_to_relatives() {
         assert_eq!(best.map(|index| names[index]), Some(relative));
     }
 }
+
+/// Six links in a circle look like two circles of three, variable by variable; but they are another rule.
+#[test]
+fn rules_that_only_look_alike_are_not_equal() {
+    let game = |links: [(u32, u32); 6]| {
+        let links: String = links.iter().map(|(x, y)| format!(" (true (linked ?v{x} ?v{y}))")).collect();
+        let rules = format!(
+            "(role robot) (place 1) (place 2) (place 3) (<= (legal robot (link ?x ?y)) (place ?x) (place ?y))
+            (<= (next (linked ?x ?y)) (does robot (link ?x ?y))) (<= (next (linked ?x ?y)) (true (linked ?x ?y)))
+            (<= (goal robot 100) closed) (<= (goal robot 0) (not closed)) (<= terminal closed) (<= closed{links})"
+        );
+        Game::new(gdl::read("circles", rules.as_bytes()).program)
+    };
+    let six = game([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)]);
+    let again = game([(3, 1), (0, 4), (1, 5), (5, 0), (2, 3), (4, 2)]);
+    let two = game([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]);
+    assert_eq!(compare(&six, &again).score, 1.0);
+    let found = compare(&six, &two);
+    assert!(found.score < 1.0 && found.changed.len() == 1, "{found:?}");
+}
