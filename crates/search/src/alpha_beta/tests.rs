@@ -589,3 +589,42 @@ impl crate::Evaluate for Even {
         values.resize(values.len() + states.len() * self.0, 0.5);
     }
 }
+
+/// White has a way to win until the hundredth step; from then on it goes nowhere, for what nothing else in the state shows. What one table
+/// remembers of the time before says nothing about the time after.
+#[test]
+fn what_is_remembered_of_another_time_says_nothing() {
+    let steps: String = (1..=300).map(|step| format!("(succ {} {step})", step - 1)).collect();
+    let rules = format!(
+        "(role white) (role black) {steps} (init (step 0)) (init (turn white)) (init (at 0)) (other white black) (other black white)
+        (<= (legal ?r go) (true (turn ?r)) (true ready)) (<= (legal ?r stay) (true (turn ?r)) (true ready))
+        (<= (legal ?r left) (true (turn ?r)) (not (true ready))) (<= (legal ?r right) (true (turn ?r)) (not (true ready)))
+        (<= (next ready) (does ?r left)) (<= (next ready) (does ?r right)) (<= (next ready) (true ready))
+        (<= (legal ?r wait) (true (turn ?q)) (other ?q ?r))
+        (<= (next (turn ?r)) (true (turn ?q)) (other ?q ?r))
+        (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+        (<= (next late) (true (step 100))) (<= (next late) (true late))
+        (<= goes (does white go) (not (true late)))
+        (<= (next (at ?y)) (true (at ?x)) goes (succ ?x ?y)) (<= (next (at ?x)) (true (at ?x)) (not goes))
+        (<= terminal (true (at 3))) (<= terminal (true (step 300)))
+        (<= (goal white 100) (true (at 3))) (<= (goal white 0) (not (true (at 3))))
+        (<= (goal black 0) (true (at 3))) (<= (goal black 100) (not (true (at 3))))"
+    );
+    let network = of_rules(rules.as_bytes());
+    let state = |step: usize| {
+        let mut holding = vec!["(at 0)".to_owned(), format!("(step {step})"), "(turn white)".to_owned()];
+        holding.extend((step > 100).then(|| "late".to_owned()));
+        let mut bits = vec![0u64; network.fluents.len().div_ceil(64)];
+        for (number, &fluent) in network.fluents.iter().enumerate() {
+            bits[number / 64] |= u64::from(holding.contains(&network.name(fluent))) << (number % 64);
+        }
+        bits
+    };
+    let mut player = of_network(network.clone());
+    player.settings.depth = 12;
+    let mut white = |step: usize| {
+        let answer = player.search(&state(step), RoleId(0), &Limit::nodes(200_000));
+        (answer.proven, answer.values[0] == 1.0)
+    };
+    assert_eq!([0, 150].map(&mut white), [(true, true), (false, false)]);
+}
