@@ -728,6 +728,18 @@ mod tests {
         assert!(n_outside <= RUNS / 20, "47 % was outside of {n_outside} of {RUNS} intervals");
     }
 
+    /// Quick wins decide nothing while matches before them are under way.
+    #[test]
+    fn matches_under_way_are_waited_for() {
+        let mut tally = Tally::new(comparison(100, true), 2, true);
+        let result = |number: u32| if number.is_multiple_of(2) { vec![100, 0] } else { vec![0, 100] };
+        (4..60).for_each(|number| tally.add(Outcome { number, goals: Some(result(number)) }));
+        let decided = |tally: &Tally| tally.score().and_then(|score| score.decided);
+        assert_eq!((decided(&tally), tally.is_done()), (None, false));
+        (0..4).for_each(|number| tally.add(Outcome { number, goals: Some(result(number)) }));
+        assert_eq!((decided(&tally), tally.is_done()), (Some(true), true));
+    }
+
     /// Three roles, the winner has 100 and the last 0: who is as good as the others has half.
     #[test]
     fn even_is_half_whatever_results_add_up_to() {
