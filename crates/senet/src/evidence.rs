@@ -100,11 +100,7 @@ pub(crate) fn positions(
         })?;
         return Ok(Played { positions, reused: true, stopped: None });
     }
-    let key = Key {
-        game: of,
-        seed: settings.seed,
-        settings: hash(format!("positions {} {}", positions::VERSION, play_key(settings))),
-    };
+    let key = Key { game: of, seed: settings.seed, settings: positions_hash(settings) };
     let kept = memory.as_ref().map_or(Ok(None), |memory| memory.positions(key));
     if let Some(bytes) = undamaged(kept, bar, "positions are played again")? {
         match usable(&bytes) {
@@ -181,12 +177,7 @@ pub(crate) fn features_while(
     seconds: &dyn Fn() -> f64,
     go_on: &dyn Fn() -> bool,
 ) -> anyhow::Result<(Vec<Feature>, f64)> {
-    let alike = construct_key(settings);
-    let key = Key {
-        game: of,
-        seed: settings.seed,
-        settings: hash(format!("features {FEATURES_VERSION} {} {alike}", play_key(play))),
-    };
+    let key = Key { game: of, seed: settings.seed, settings: features_hash(settings, play) };
     let symbols = game.program.symbols.unspelled();
     let usable = |bytes: &[u8]| -> Result<(Vec<Feature>, f64), String> {
         let kept: KeptFeatures = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
@@ -294,6 +285,16 @@ pub(crate) fn load(memory: &Store, entry: &ModelEntry, game: &Arc<Game>) -> anyh
     Ok(Known { entry: entry.clone(), stored, model })
 }
 
+/// What positions are kept under.
+fn positions_hash(settings: &positions::Settings) -> u64 {
+    hash(format!("positions {} {}", positions::VERSION, play_key(settings)))
+}
+
+/// What features are kept under.
+fn features_hash(settings: &construct::Settings, play: &positions::Settings) -> u64 {
+    hash(format!("features {FEATURES_VERSION} {} {}", play_key(play), construct_key(settings)))
+}
+
 /// All that positions depend on but the game, for keys: what is not named here must not change them.
 fn play_key(settings: &positions::Settings) -> Value {
     json!({
@@ -331,5 +332,43 @@ pub(crate) fn undamaged<T>(
             Ok(None)
         }
         found => Ok(found?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What memories have is found again. Where positions or features are made in another way, a version has to change, and these
+    /// numbers with it.
+    #[test]
+    fn keys_stay_as_they_are() {
+        let play = positions::Settings {
+            seed: 1,
+            levels: 2,
+            positions: 3,
+            matches: (4, 5),
+            plies: 6,
+            gates: 7,
+            bytes: 8,
+            candidates: 9,
+            finalists: 10,
+            ..positions::Settings::default()
+        };
+        let construct = construct::Settings {
+            mode: construct::Mode::Default,
+            seed: 1,
+            candidates: 2,
+            thesis_expanded: 3,
+            positions: 4,
+            configurations: 5,
+            select: features::select::Settings { max_features: 6, min_gain: 0.5, price: 0.25 },
+            ..construct::Settings::default()
+        };
+        assert_eq!((positions::VERSION, positions::PLAY_VERSION, FEATURES_VERSION), (1, 2, 2));
+        assert_eq!(
+            [positions_hash(&play), features_hash(&construct, &play)],
+            [0x423c_b28a_87e7_66dc, 0x8aa3_6137_665b_19ec]
+        );
     }
 }

@@ -41,3 +41,22 @@ fn a_change_of_version_keeps_every_model() {
         std::fs::remove_dir_all(folder).expect("removed");
     }
 }
+
+/// What memories have of games is found again. Where a change gives other numbers, [`VERSION`] has to change, and these with it.
+#[test]
+fn numbers_stay_as_they_are() {
+    let numbers = |name: &str| {
+        let rules = std::fs::read_to_string(format!("../../games/{name}/rules.kif")).expect("a game of the library");
+        let game = meet(parse(name, &rules)).to_game(name, &rules, 1);
+        let bytes =
+            |numbers: &[u64]| hash(&numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>());
+        (game.fingerprint, bytes(&game.index.keys), bytes(&game.index.sketch))
+    };
+    assert_eq!(VERSION, 1);
+    let expected = [
+        ("tic-tac-toe", (0x9c77_e7a2_5396_6211_9393_9de6_e6e2_3ae6, 0x977c_0334_056a_f633, 0x90f6_9d00_769b_6f93)),
+        ("minichess", (0xc0d9_410e_8c43_dec0_641a_7095_6b3a_c31e, 0x9eab_b7f8_8007_8d02, 0xd3a7_45de_65d6_a84a)),
+        ("hanoi", (0x6a8f_ead1_d4d0_55c1_7bfe_b0c6_f624_8a9f, 0x2fa7_dc95_5f6d_a337, 0xca49_dd9a_22d7_192b)),
+    ];
+    expected.into_iter().for_each(|(name, expected)| assert_eq!(numbers(name), expected, "{name}"));
+}

@@ -276,8 +276,7 @@ impl Climb {
             generations: arguments.generations,
             resume: true,
             fresh: true,
-            purpose: json!({ "ladder": arguments.time.as_secs_f64(), "generations": arguments.generations })
-                .to_string(),
+            purpose: purpose(arguments.time, arguments.generations),
             all_time_counts: true,
         };
         let fingerprint = canonical(&rules.program, canonical::BUDGET).fingerprint;
@@ -473,12 +472,7 @@ impl Climb {
 
     /// What the matches of a comparison are kept under.
     fn cell(&self, learned: &state::Learned, comparison: &Comparison) -> String {
-        let time = if comparison.kind.is_timed() { comparison.move_time } else { Duration::ZERO };
-        hash(&json!({
-            "program": env!("CARGO_PKG_VERSION"), "version": measure::VERSION, "game": learned.fingerprint,
-            "model": learned.content, "kind": comparison.kind, "move_time": time.as_secs_f64(),
-            "seed": self.arguments.seed,
-        }))
+        hash(&cell_key((&learned.fingerprint, &learned.content), comparison, self.arguments.seed))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -495,6 +489,20 @@ fn content_hash(bytes: &[u8]) -> String {
     format!("{:016x}", evidence::hash(bytes))
 }
 
+/// What courses of a ladder are for; part of what they are kept under.
+fn purpose(time: Duration, generations: Option<usize>) -> String {
+    json!({ "ladder": time.as_secs_f64(), "generations": generations }).to_string()
+}
+
+/// All that the matches of a comparison depend on.
+fn cell_key((game, model): (&str, &str), comparison: &Comparison, seed: u64) -> serde_json::Value {
+    let time = if comparison.kind.is_timed() { comparison.move_time } else { Duration::ZERO };
+    json!({
+        "program": env!("CARGO_PKG_VERSION"), "version": measure::VERSION, "game": game, "model": model,
+        "kind": comparison.kind, "move_time": time.as_secs_f64(), "seed": seed,
+    })
+}
+
 /// What something is kept under that depends on all this.
 fn hash(all: &serde_json::Value) -> String {
     content_hash(all.to_string().as_bytes())
@@ -507,5 +515,28 @@ fn spoken(time: Duration) -> String {
         _ if seconds < 120.0 => format!("{} s", (seconds * 10.0).round() / 10.0),
         _ if seconds < 7200.0 => format!("{} min", (seconds / 6.0).round() / 10.0),
         _ => format!("{} h", (seconds / 360.0).round() / 10.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a ladder has done is found again by what it depends on, named and in a form of our own.
+    #[test]
+    fn keys_stay_as_they_are() {
+        assert_eq!(purpose(Duration::from_millis(1_500), Some(3)), r#"{"generations":3,"ladder":1.5}"#);
+        let comparison =
+            |kind| Comparison { kind, move_time: Duration::from_millis(200), matches: 10, sequential: true };
+        let of = |kind| cell_key(("f", "m"), &comparison(kind), 7);
+        assert_eq!(
+            (of(Kind::SearchUct)["kind"].as_str(), of(Kind::SearchUct)["move_time"].as_f64()),
+            (Some("search-uct"), Some(0.2))
+        );
+        assert_eq!(of(Kind::OnePlyRandom)["move_time"], 0.0, "it takes no time");
+        let key = json!({
+            "program": "1", "version": 4, "game": "f", "model": "m", "kind": Kind::SearchUct, "move_time": 0.2, "seed": 7,
+        });
+        assert_eq!(hash(&key), "f3965e3063f12bb6");
     }
 }
