@@ -7,6 +7,13 @@ use rustc_hash::FxBuildHasher;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SymbolId(pub(crate) u32);
 
+impl SymbolId {
+    /// Its place among the names of its rules; keywords come first.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// All names of one rule text. GDL ignores case, so `White` and `white` are one name; it keeps its first spelling.
 #[derive(Clone, Debug)]
 pub struct Symbols {
