@@ -335,15 +335,8 @@ impl<'a> Prover<'a> {
     }
 
     fn clause(&mut self, literals: &[Lit]) {
-        /// The solver looks at all literals of a clause whenever it looks for another that may hold: a long one would cost the square
-        /// of its length, and nothing could stop it in between.
-        const LONG: usize = 1000;
         if self.ended {
             return;
-        }
-        if literals.len() > LONG {
-            let parts: Vec<Lit> = literals.chunks(LONG - 1).map(|part| self.any_of(&[], part)).collect();
-            return self.clause(&parts);
         }
         self.literals_left = self.literals_left.saturating_sub(literals.len() as u64);
         self.solver.add_clause_reuse(&mut literals.to_vec());
