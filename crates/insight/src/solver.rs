@@ -1,7 +1,7 @@
 //! Ends the satisfiability solver where it does not ask whether to go on.
 //!
 //! It asks whenever it decides something. But one conflict may follow upon another without a decision, for as long as there are
-//! moves, and each clause that it learns makes the next one dearer: some kilobytes of rules keep it busy for hours. All that it calls
+//! moves, and each clause that it learns makes the next one dearer: some kilobytes of rules keep it busy for minutes and more. All that it calls
 //! then is what hears of the learnt clause, and that can only unwind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -498,6 +498,7 @@ mod tests {
         let kind = Kind { fingerprint: 7, n_words: 1, n_roles: 2 };
         for block in [&[MOVER, 0, 0, 3, 0][..], &[TARGETS, 0, 0, 0, 0xff, 0xff, 3, 0]] {
             let mut bytes = written(kind, &[], 1);
+            bytes.truncate(HEADER);
             bytes.extend((block.len() as u32).to_le_bytes());
             bytes.extend(hash(block).to_le_bytes());
             bytes.extend(block);

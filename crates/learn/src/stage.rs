@@ -93,7 +93,7 @@ impl Stages {
     }
 
     /// Whether it is about states of so many fluents, and about so many roles.
-    pub fn fits(&self, n_fluents: usize, n_roles: usize) -> bool {
+    pub(crate) fn fits(&self, n_fluents: usize, n_roles: usize) -> bool {
         let is_one = |&fluent: &u32| (fluent as usize) < n_fluents;
         let is_key = match &self.key {
             Key::Constant => true,
