@@ -105,7 +105,7 @@ impl Findings {
         /// What the allocator may keep back.
         const ROOM: u64 = 32 << 20;
         /// ... where strangers sent megabytes of rules.
-        const MORE_ROOM: u64 = 512 << 20;
+        const MORE_ROOM: u64 = 128 << 20;
         /// What all processes may take together.
         const MEMORY: u64 = 4 << 30;
         let mut complaints = self.lost.clone();

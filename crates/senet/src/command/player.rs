@@ -13,6 +13,7 @@ use arena::protocol::{Door, Log, Server, Settings};
 use clap::Args;
 
 use crate::contestants::Manner;
+use crate::guard;
 use crate::screen;
 
 /// Waits for a game manager, and plays whatever it sends
@@ -74,6 +75,7 @@ pub(crate) struct Player {
 }
 
 pub(crate) fn run(arguments: Player) -> anyhow::Result<ExitCode> {
+    guard::give_back_memory();
     let seconds = |name, seconds| Duration::try_from_secs_f64(seconds).with_context(|| format!("--{name} {seconds}"));
     let settings = Settings {
         name: arguments.name,

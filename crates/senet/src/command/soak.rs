@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::contestants::Manner;
 use crate::evidence::Bar;
+use crate::guard;
 use crate::rules;
 use crate::screen;
 
@@ -75,6 +76,7 @@ pub(crate) struct Soak {
 }
 
 pub(crate) fn run(arguments: Soak) -> anyhow::Result<ExitCode> {
+    guard::give_back_memory();
     let mut games = Vec::new();
     for name in &arguments.games {
         let rules = rules::read(name)?;
