@@ -302,6 +302,8 @@ impl Resolver<'_> {
                         .label(format!("`{keyword}` is given by {given_by}"))
                         .help(help),
                 );
+                // What has no form at all is said, too.
+                self.tree.children(node).iter().skip(1).for_each(|&arg| _ = self.term(arg));
                 None
             }
             _ => self.sentence(node),

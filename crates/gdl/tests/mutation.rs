@@ -33,3 +33,9 @@ fn odd_bytes_can_be_read_and_printed() {
         laws::text(&bytes);
     }
 }
+
+/// What fuzzers found once.
+#[test]
+fn found_texts_keep_the_law() {
+    laws::text(b"(role a)(distinct (p (?x ?y)) b)(does a () (not b))");
+}
