@@ -141,11 +141,16 @@ impl fmt::Display for Message {
                 format!("({} )", moves.join(" "))
             }
         };
+        // Rules may end in a comment, which ends with its line.
+        let end = |rules: &str| if rules.contains(';') { '\n' } else { ' ' };
         match self {
             Message::Info => write!(f, "( INFO )"),
-            Message::Preview { rules, clock } => write!(f, "( PREVIEW ({rules} ) {} )", clock_text(*clock)),
+            Message::Preview { rules, clock } => {
+                write!(f, "( PREVIEW ({rules}{}) {} )", end(rules), clock_text(*clock))
+            }
             Message::Start { id, role, rules, start, play } => {
-                write!(f, "( START {id} {role} ({rules} ) {} {})", clock_text(*start), clock_text(*play))
+                let (end, start, play) = (end(rules), clock_text(*start), clock_text(*play));
+                write!(f, "( START {id} {role} ({rules}{end}) {start} {play})")
             }
             Message::Play { id, last: made } => write!(f, "( PLAY {id} {} )", last(made)),
             Message::Stop { id, last: made } => write!(f, "( STOP {id} {} )", last(made)),
@@ -340,6 +345,7 @@ mod tests {
                 Message::Abort { id: id.clone() },
                 Message::Info,
                 Message::Preview { rules: "(role a)".to_owned(), clock },
+                Message::Preview { rules: "(role a) ; the only one".to_owned(), clock },
                 Message::Start { id: id.clone(), role: "a".to_owned(), rules: "(role a)".to_owned(), start: clock, play: clock },
             ] {
                 prop_assert_eq!(Message::read(&message.to_string()), Ok(message));
